@@ -64,9 +64,9 @@ type listChangesInput struct {
 
 func (a *server) listChanges(ctx context.Context, in *listChangesInput) (*listed[view.ChangeRow], error) {
 	s := a.sightFrom(ctx, in.Namespace, listReloads)
-	list, err := bySequence(ctx, a, asked("changes", in.Paging, in.ChangeFilter),
+	list, err := listing(ctx, a, "changes", in.Paging, in.ChangeFilter,
 		func(c *reloader.Change) view.ChangeRow { return a.changeRow(s, c) },
-		func(from projection.Place, limit int) (projection.Page[reloader.Change], error) {
+		func(from string, limit int) (projection.Page[reloader.Change], error) {
 			return a.records.Changes(from, limit, func(c *reloader.Change) bool {
 				return in.match(c) && in.outcome(c, func(change *reloader.Change) []*reloader.Reload { return a.reloadsIn(s, change) })
 			})

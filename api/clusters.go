@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 )
 
@@ -20,11 +21,19 @@ type listClustersInput struct {
 
 func (a *server) listClusters(ctx context.Context, in *listClustersInput) (*listed[view.Cluster], error) {
 	now := time.Now()
-	var clusters []view.Cluster
-	for _, c := range a.records.Clusters() {
-		if v := view.FromCluster(c, now); is(in.Name, c.Name) && is(in.Health, v.Health) {
-			clusters = append(clusters, v)
+	same := func(c *view.Cluster) view.Cluster { return *c }
+	return listing(ctx, a, "clusters", in.Paging, in.ClusterFilter, same, func(from string, limit int) (page projection.Page[view.Cluster], err error) {
+		for _, c := range a.records.Clusters() {
+			v := view.FromCluster(c, now)
+			if c.Name <= from || !is(in.Name, c.Name) || !is(in.Health, v.Health) {
+				continue
+			}
+			if len(page.Items) == limit {
+				page.Next = page.Items[limit-1].Cluster
+				break
+			}
+			page.Items = append(page.Items, &v)
 		}
-	}
-	return byKey(ctx, a, asked("clusters", in.Paging, in.ClusterFilter), clusters, func(c view.Cluster) string { return c.Cluster })
+		return page, nil
+	})
 }

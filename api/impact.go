@@ -43,7 +43,7 @@ func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsO
 			return nil, err
 		}
 	}
-	impacts := make([]*view.Impact, 0, min(len(in.Body.Configs), maxImpactConfigs))
+	impacts := make([]view.Impact, 0, min(len(in.Body.Configs), maxImpactConfigs))
 	complete := true
 	for _, c := range in.Body.Configs {
 		config := reloader.Config{Kind: reloader.ConfigKind(c.Kind), Namespace: c.Namespace, Name: c.Name}
@@ -51,11 +51,10 @@ func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsO
 		if err != nil {
 			return nil, err
 		}
-		impacts = append(impacts, &impact)
+		impacts = append(impacts, impact)
 		complete = complete && impact.Complete
 	}
-	list := answer(ctx, a, question{}, impacts, func(i *view.Impact) view.Impact { return *i }, "").Body
-	return &impactsOutput{Body: view.Impacts{List: list, Complete: complete}}, nil
+	return &impactsOutput{Body: view.Impacts{List: view.List[view.Impact]{Items: impacts, Warnings: a.warnings(ctx)}, Complete: complete}}, nil
 }
 
 func (a *server) impact(ctx context.Context, key projection.ConfigKey, keys []string) (view.Impact, error) {

@@ -1,16 +1,17 @@
 package api
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
-	"slices"
+	"fmt"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // Paging is the parameters that every listing takes.
@@ -24,116 +25,70 @@ type listed[V any] struct {
 	Body view.List[V]
 }
 
-// question is one page of a listing, as it is asked for.
-type question struct {
-	Paging
-	binding
-	// clusters are those that the filter names; empty names are none.
-	clusters []string
+// filter is what a listing is narrowed to.
+type filter interface {
+	// clusters are those that it names; empty names are none.
+	clusters() []string
 }
 
-// asked returns the question for a page of a listing whose filter may name clusters.
-func asked(listing string, paging Paging, filter any) question {
-	q := question{Paging: paging, binding: bind(listing, filter)}
-	if f, ok := filter.(interface{ clusters() []string }); ok {
-		q.clusters = f.clusters()
+func (f ChangeFilter) clusters() []string  { return []string{f.Cluster} }
+func (f ReloadFilter) clusters() []string  { return []string{f.Cluster} }
+func (f StateFilter) clusters() []string   { return []string{f.Cluster, f.ConfigCluster} }
+func (f ClusterFilter) clusters() []string { return []string{f.Name} }
+
+// listing answers with one page: read returns records from a position on, and show is how they are shown.
+func listing[R, V any](ctx context.Context, a *server, name string, paging Paging, f filter, show func(*R) V, read func(from string, limit int) (projection.Page[R], error)) (*listed[V], error) {
+	bound := binding(name, f)
+	from, err := openCursor(paging.Continue, bound)
+	if err != nil {
+		return nil, cursorProblem(err)
 	}
-	return q
-}
-
-func (f ChangeFilter) clusters() []string   { return []string{f.Cluster} }
-func (f ReloadFilter) clusters() []string   { return []string{f.Cluster} }
-func (f WorkloadFilter) clusters() []string { return []string{f.Cluster, f.ConfigCluster} }
-func (f ClusterFilter) clusters() []string  { return []string{f.Name} }
-
-// position returns where the question goes on; nil is the beginning.
-func (q question) position() ([]byte, error) { return decodeCursor(q.Continue, q.binding) }
-
-// answer makes the page that is sent: views of items, the cursor if there is a further page, and what may be missing.
-func answer[R, V any](ctx context.Context, a *server, q question, items []*R, show func(*R) V, next string) *listed[V] {
-	list := view.List[V]{Items: make([]V, 0, len(items))}
-	for _, item := range items {
+	done, err := a.scans.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	page, err := read(from, paging.Limit)
+	if err != nil {
+		return nil, cursorProblem(err)
+	}
+	list := view.List[V]{Items: make([]V, 0, len(page.Items)), Warnings: a.warnings(ctx, f.clusters()...)}
+	for _, item := range page.Items {
 		list.Items = append(list.Items, show(item))
 	}
-	list.Metadata.Continue, list.Warnings = next, a.warnings(ctx, q.clusters...)
-	return &listed[V]{Body: list}
+	if page.Next != "" {
+		list.Metadata.Continue = cursor(page.Next, bound)
+	}
+	return &listed[V]{Body: list}, nil
 }
 
-// bySequence answers a listing that is ordered by stream sequence.
-func bySequence[R, V any](
-	ctx context.Context, a *server, q question, show func(*R) V, read func(from projection.Place, limit int) (projection.Page[R], error),
-) (*listed[V], error) {
-	position, err := q.position()
-	if err != nil {
-		return nil, cursorProblem(err)
-	}
-	from, err := decodePlace(position)
-	if err != nil {
-		return nil, cursorProblem(err)
-	}
-	done, err := a.scans.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	page, err := read(from, q.Limit)
-	if err != nil {
-		return nil, cursorProblem(err)
-	}
-	next := ""
-	if page.Next != (projection.Place{}) {
-		next = encodeCursor(q.binding, encodePlace(page.Next))
-	}
-	return answer(ctx, a, q, page.Items, show, next), nil
+var errForeignCursor = errors.New("the cursor belongs to another listing or to other filters")
+
+// binding fingerprints a listing and its filters: a cursor is good for these alone.
+func binding(listing string, f filter) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %#v", listing, f)) // %#v quotes strings, so no two filters look alike
+	return string(sum[:8])
 }
 
-// byWorkload answers a listing that is ordered by workload.
-func byWorkload[V any](
-	ctx context.Context, a *server, q question, show func(*reloader.WorkloadRecord) V,
-	read func(after projection.WorkloadKey, limit int) projection.WorkloadPage,
-) (*listed[V], error) {
-	position, err := q.position()
-	if err != nil {
-		return nil, cursorProblem(err)
-	}
-	after, err := decodeKey(position)
-	if err != nil {
-		return nil, cursorProblem(err)
-	}
-	done, err := a.scans.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	page := read(after, q.Limit)
-	next := ""
-	if page.Next != (projection.WorkloadKey{}) {
-		next = encodeCursor(q.binding, encodeKey(page.Next))
-	}
-	return answer(ctx, a, q, page.Items, show, next), nil
+// cursor is in base64 what it is bound to, and a position.
+func cursor(position, bound string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(bound + position))
 }
 
-// byKey answers a listing that is short enough to be made anew for every page, ordered by key. Of items with the same key one is shown.
-func byKey[V any](ctx context.Context, a *server, q question, items []V, key func(V) string) (*listed[V], error) {
-	position, err := q.position()
-	if err != nil {
-		return nil, cursorProblem(err)
+// openCursor returns the position in a cursor. An empty cursor has none: the listing starts at its beginning.
+func openCursor(text, bound string) (position string, err error) {
+	if text == "" {
+		return "", nil
 	}
-	slices.SortStableFunc(items, func(x, y V) int { return cmp.Compare(key(x), key(y)) })
-	items = slices.CompactFunc(items, func(x, y V) bool { return key(x) == key(y) })
-	var page []*V
-	next := ""
-	for i := range items {
-		if position != nil && key(items[i]) <= string(position) {
-			continue
-		}
-		if len(page) == q.Limit {
-			next = encodeCursor(q.binding, []byte(key(*page[len(page)-1])))
-			break
-		}
-		page = append(page, &items[i])
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || base64.RawURLEncoding.EncodeToString(raw) != text || len(raw) <= len(bound) { // the decoder skips line breaks and stray bits
+		return "", projection.ErrMalformed
 	}
-	return answer(ctx, a, q, page, func(v *V) V { return *v }, next), nil
+	position, ok := strings.CutPrefix(string(raw), bound)
+	if !ok {
+		return "", errForeignCursor
+	}
+	return position, nil
 }
 
 // cursorProblem says what is wrong with a cursor: 410 if it was good once, 400 if it never was for this request.

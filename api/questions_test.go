@@ -70,8 +70,8 @@ func TestQuestionsKeepTheirContract(t *testing.T) {
 		"stats of a span that ends":   {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z", 422},
 		"stats of all time":           {"/api/v1/stats?since=0002-01-01T00:00:00Z&until=9999-12-31T23:59:59Z", 422},
 		"stats beyond the calendar":   {"/api/v1/stats?until=9999-12-31T23:59:59-23:59", 422},
-		"cursor of another listing":   {"/api/v1/clusters?continue=" + encodeCursor(bind("workloads", StateFilter{}), []byte("a")), 400},
-		"cursor that is no place":     {"/api/v1/workloads?continue=" + encodeCursor(bind("workloads", StateFilter{}), []byte("a")), 400},
+		"cursor of another listing":   {"/api/v1/clusters?continue=" + cursor("a", binding("workloads", StateFilter{})), 400},
+		"cursor that is no place":     {"/api/v1/workloads?continue=" + cursor("a", binding("workloads", StateFilter{})), 400},
 		"self":                        {"/api/v1/self", 200},
 	}
 	for name, tc := range cases {

@@ -57,8 +57,8 @@ type listReloadsInput struct {
 }
 
 func (a *server) listReloads(ctx context.Context, in *listReloadsInput) (*listed[view.Reload], error) {
-	return bySequence(ctx, a, asked("reloads", in.Paging, in.ReloadFilter), view.FromReload,
-		func(from projection.Place, limit int) (projection.Page[reloader.Reload], error) {
+	return listing(ctx, a, "reloads", in.Paging, in.ReloadFilter, view.FromReload,
+		func(from string, limit int) (projection.Page[reloader.Reload], error) {
 			return a.records.Reloads(from, limit, in.match)
 		})
 }

@@ -85,9 +85,9 @@ func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*li
 		narrowed := in.State != "" || in.Unsettled
 		return in.WorkloadFilter.match(w) && (!narrowed || in.StateFilter.match(verdict.Judge(view.CaseOf(w, clusterOf(w), now))))
 	}
-	return byWorkload(ctx, a, asked("workloads", in.Paging, in.StateFilter), show,
-		func(after projection.WorkloadKey, limit int) projection.WorkloadPage {
-			return a.records.Workloads(after, limit, match)
+	return listing(ctx, a, "workloads", in.Paging, in.StateFilter, show,
+		func(from string, limit int) (projection.Page[reloader.WorkloadRecord], error) {
+			return a.records.Workloads(from, limit, match)
 		})
 }
 

@@ -4,6 +4,7 @@
 package clients
 
 import (
+	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -47,24 +48,19 @@ func NewRates(perSecond float64, burst int) *Rates {
 }
 
 // Allow takes one from what a client may use, and reports whether there was one.
-func (r *Rates) Allow(client string, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.of(client, now).AllowN(now, 1)
-}
+func (r *Rates) Allow(client string, now time.Time) bool { return r.of(client, now).AllowN(now, 1) }
 
 // Spent reports whether Allow would refuse, and takes nothing.
-func (r *Rates) Spent(client string, now time.Time) bool {
+func (r *Rates) Spent(client string, now time.Time) bool { return r.of(client, now).TokensAt(now) < 1 }
+
+// of returns the limiter of a client. If there are too many clients, those are forgotten that have used nothing for so long that they are as good as
+// new, and if that is not enough, the client gets the limiter of all others.
+func (r *Rates) of(client string, now time.Time) *rate.Limiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.of(client, now).TokensAt(now) < 1
-}
-
-// of returns the limiter of a client. The caller holds mu.
-func (r *Rates) of(client string, now time.Time) *rate.Limiter {
 	l, ok := r.byClient[client]
 	if !ok && len(r.byClient) >= most {
-		r.forget(now)
+		maps.DeleteFunc(r.byClient, func(_ string, l *rate.Limiter) bool { return l.TokensAt(now) >= float64(r.burst) })
 	}
 	if !ok && len(r.byClient) >= most {
 		client = ""
@@ -75,13 +71,4 @@ func (r *Rates) of(client string, now time.Time) *rate.Limiter {
 		r.byClient[client] = l
 	}
 	return l
-}
-
-// forget drops the clients that have used nothing for so long that they are as good as new.
-func (r *Rates) forget(now time.Time) {
-	for client, l := range r.byClient {
-		if l.TokensAt(now) >= float64(r.burst) {
-			delete(r.byClient, client)
-		}
-	}
 }

@@ -35,11 +35,11 @@ func reloadsOf(p *Projection, id string) []*reloader.Reload {
 func clustersOf(t *testing.T, p *Projection) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
-	changes, err := p.Changes(Place{}, 1000, all)
+	changes, err := p.Changes("", 1000, all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reloads, err := p.Reloads(Place{}, 1000, all)
+	reloads, err := p.Reloads("", 1000, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestOneClusterDisplacesNoOther(t *testing.T) {
 	if n := counts["changes of loud"]; n < limit-50 || n > limit-50+limit/spareShare {
 		t.Errorf("%d changes of the loud cluster are kept, want what the others leave of %d", n, limit)
 	}
-	newest, err := p.Changes(Place{}, 1, all)
+	newest, err := p.Changes("", 1, all)
 	if err != nil || newest.Items[0].ID != fmt.Sprint("c-", seq) {
 		t.Errorf("the newest is not kept: %v", err)
 	}

@@ -2,30 +2,31 @@ package projection
 
 import (
 	"cmp"
+	"fmt"
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 )
 
-// Page is a part of a listing by sequence.
-type Page[T any] struct {
-	Items []*T
-	// Next is the place to go on from. It is zero if no further record matches.
-	Next Place
-}
-
-// Place is where a listing by sequence goes on: with what is older than one record. The zero Place is its beginning.
-type Place struct {
-	Sequence uint64
-	// Record is a fingerprint of the record's key: in a stream that begins anew the sequence may be that of another.
-	Record uint64
-}
-
-func placeOf(seq uint64, key recordKey) Place {
+// placeOf is where a listing by sequence goes on: with what is older than one record. It has a fingerprint of the record's key: in a stream that begins
+// anew the sequence may be that of another.
+func placeOf(seq uint64, key recordKey) string {
 	print := fnv.New64a()
 	_, _ = print.Write([]byte(key.cluster + "/" + key.id))
-	return Place{Sequence: seq, Record: print.Sum64()}
+	return fmt.Sprintf("%x.%x", seq, print.Sum64())
+}
+
+// sequenceIn returns the sequence in a place.
+func sequenceIn(place string) (uint64, error) {
+	text, _, _ := strings.Cut(place, ".")
+	seq, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		return 0, ErrMalformed
+	}
+	return seq, nil
 }
 
 // recordKey names a record among those of all clusters: a cluster has no say in what another one's ID stands for.
@@ -154,15 +155,19 @@ func (h *history[T]) named(id string) (found []*T) {
 }
 
 // page collects from the end of slots. It looks one match further than it collects, to know whether there is a next page.
-func (h *history[T]) page(slots []*slot[T], from Place, limit int, match func(*T) bool) (page Page[T], err error) {
-	if from != (Place{}) {
-		at, found := h.find(slots, from.Sequence)
-		if !found || placeOf(from.Sequence, h.key(slots[at].value.Load())) != from {
+func (h *history[T]) page(slots []*slot[T], from string, limit int, match func(*T) bool) (page Page[T], err error) {
+	if from != "" {
+		seq, err := sequenceIn(from)
+		if err != nil {
+			return page, err
+		}
+		at, found := h.find(slots, seq)
+		if !found || placeOf(seq, h.key(slots[at].value.Load())) != from {
 			return page, ErrExpired
 		}
 		slots = slots[:at]
 	}
-	var last Place
+	last := ""
 	for _, s := range slices.Backward(slots) {
 		value := s.value.Load()
 		if !match(value) {

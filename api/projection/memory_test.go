@@ -38,7 +38,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if took > most {
 		t.Errorf("a full projection takes %d MB, more than %d", took/1e6, most/1_000_000)
 	}
-	page, err := p.Reloads(Place{}, DefaultReloads, all)
+	page, err := p.Reloads("", DefaultReloads, all)
 	if err != nil || len(page.Items) != DefaultReloads {
 		t.Errorf("it holds %d reloads, %v", len(page.Items), err)
 	}

@@ -36,8 +36,18 @@ const (
 // of very many keys again and again would take all the memory.
 const placeKeys = 16
 
-// ErrExpired means that the record at a place in a listing is no longer kept.
-var ErrExpired = errors.New("this place in the listing is no longer kept")
+// ErrExpired means that the record at a place in a listing is no longer kept, ErrMalformed that a place is none.
+var (
+	ErrExpired   = errors.New("this place in the listing is no longer kept")
+	ErrMalformed = errors.New("the cursor is not one that this API gave out")
+)
+
+// Page is a part of a listing.
+type Page[T any] struct {
+	Items []*T
+	// Next is the place to go on from. It is empty if no further record matches.
+	Next string
+}
 
 // Limits bounds a Projection. A limit of zero means the default.
 type Limits struct {

@@ -25,10 +25,20 @@ func change(id, user string) reloader.Change {
 
 func all[T any](*T) bool { return true }
 
+// listed returns the first workloads.
+func listed(t *testing.T, p *Projection, most int) []*reloader.WorkloadRecord {
+	t.Helper()
+	page, err := p.Workloads("", most, all)
+	if err != nil {
+		t.Error(err)
+	}
+	return page.Items
+}
+
 // listing returns id:user of every change, newest first.
 func listing(t *testing.T, p *Projection) []string {
 	t.Helper()
-	page, err := p.Changes(Place{}, 1000, all)
+	page, err := p.Changes("", 1000, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +134,7 @@ func TestReloadOfTheSameID(t *testing.T) {
 			for i, r := range tc.in {
 				p.AddReload(uint64(i+1), r)
 			}
-			page, err := p.Reloads(Place{}, 10, all)
+			page, err := p.Reloads("", 10, all)
 			if err != nil || len(page.Items) != tc.want {
 				t.Errorf("%s: %d listed, %v; want %d", tc.reason, len(page.Items), err, tc.want)
 			}
@@ -146,17 +156,18 @@ func TestBoundedAndExpired(t *testing.T) {
 		}
 	}
 	cases := map[string]struct {
-		from  Place
+		from  string
 		err   error
 		first uint64
 	}{
-		"beginning":           {Place{}, nil, 1000},
+		"beginning":           {"", nil, 1000},
 		"kept":                {placeOf(950, recordKey{id: "950"}), nil, 949},
 		"oldest kept":         {placeOf(897, recordKey{id: "897"}), nil, 0},
 		"just dropped":        {placeOf(896, recordKey{id: "896"}), ErrExpired, 0},
 		"long dropped":        {placeOf(1, recordKey{id: "1"}), ErrExpired, 0},
 		"newer than anything": {placeOf(5000, recordKey{id: "5000"}), ErrExpired, 0},
 		"another record":      {placeOf(950, recordKey{id: "949"}), ErrExpired, 0},
+		"no place":            {"x.7", ErrMalformed, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +192,7 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 		p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("old-", seq)})
 	}
 	p.PutWorkload(reloader.WorkloadRecord{Cluster: "old"})
-	before, err := p.Changes(Place{}, 10, all)
+	before, err := p.Changes("", 10, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +201,7 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 	if _, ok := changeNamed(p, "old-5"); ok || len(listing(t, p)) != 0 {
 		t.Error("a change of the lost stream is still there")
 	}
-	if page, err := p.Reloads(Place{}, 10, all); err != nil || len(page.Items) != 0 || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 0 {
+	if page, err := p.Reloads("", 10, all); err != nil || len(page.Items) != 0 || len(listed(t, p, 10)) != 0 {
 		t.Errorf("a lost record is still there: %d reloads, %v", len(page.Items), err)
 	}
 
@@ -206,7 +217,7 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 	if _, err := p.Changes(placeOf(2, recordKey{id: "old-2"}), 10, all); !errors.Is(err, ErrExpired) {
 		t.Errorf("a place in the lost listing: %v", err)
 	}
-	if w := p.Workloads(WorkloadKey{}, 10, all).Items; len(w) != 1 || w[0].Cluster != "new" {
+	if w := listed(t, p, 10); len(w) != 1 || w[0].Cluster != "new" {
 		t.Errorf("workloads: %+v", w)
 	}
 	if len(before.Items) != 3 || before.Items[0].ID != "old-5" {
@@ -240,8 +251,11 @@ func TestWorkloads(t *testing.T) {
 	put(order[2], "new")
 	for limit := 1; limit <= 6; limit++ {
 		var got []WorkloadKey
-		for after, more := (WorkloadKey{}), true; more; more = after != (WorkloadKey{}) {
-			page := p.Workloads(after, limit, all)
+		for after, more := "", true; more; more = after != "" {
+			page, err := p.Workloads(after, limit, all)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, w := range page.Items {
 				got = append(got, WorkloadKey{Cluster: w.Cluster, Workload: w.Workload})
 			}
@@ -256,7 +270,7 @@ func TestWorkloads(t *testing.T) {
 	}
 	p.DeleteWorkload(order[1].Cluster, order[1].Workload)
 	p.DeleteWorkload("none", order[1].Workload)
-	if _, ok := p.Workload(order[1]); ok || len(p.Workloads(WorkloadKey{}, 10, all).Items) != 4 {
+	if _, ok := p.Workload(order[1]); ok || len(listed(t, p, 10)) != 4 {
 		t.Error("a deleted workload is still there, or another is gone")
 	}
 }
@@ -300,7 +314,7 @@ func TestReadersAndWritersTogether(t *testing.T) {
 	writing.Wait()
 	close(done)
 	reading.Wait()
-	if page, err := p.Reloads(Place{}, 2*limit, all); err != nil || len(page.Items) < limit || len(page.Items) > limit+limit/spareShare || page.Items[0].ID != fmt.Sprint(writers*each) || !p.CaughtUp() {
+	if page, err := p.Reloads("", 2*limit, all); err != nil || len(page.Items) < limit || len(page.Items) > limit+limit/spareShare || page.Items[0].ID != fmt.Sprint(writers*each) || !p.CaughtUp() {
 		t.Errorf("at the end: %d reloads, %v", len(page.Items), err)
 	}
 }
@@ -308,7 +322,7 @@ func TestReadersAndWritersTogether(t *testing.T) {
 // readAll follows the pages of each listing and checks their order.
 func readAll(t *testing.T, p *Projection) {
 	last := uint64(1 << 62)
-	for from := (Place{}); ; {
+	for from := ""; ; {
 		page, err := p.Reloads(from, 70, all)
 		if err != nil && !errors.Is(err, ErrExpired) {
 			t.Errorf("reloads: %v", err)
@@ -320,19 +334,19 @@ func readAll(t *testing.T, p *Projection) {
 			}
 			last = seq
 		}
-		if from = page.Next; from == (Place{}) {
+		if from = page.Next; from == "" {
 			break
 		}
 	}
 	previous := WorkloadKey{}
-	for _, w := range p.Workloads(WorkloadKey{}, 500, all).Items {
+	for _, w := range listed(t, p, 500) {
 		key := WorkloadKey{Cluster: w.Cluster, Workload: w.Workload}
 		if key.Compare(previous) <= 0 || len(w.Edges) != 1 {
 			t.Errorf("workload %+v after %+v", w, previous)
 		}
 		previous = key
 	}
-	if page, err := p.Changes(Place{}, 500, all); err == nil && len(page.Items) > 500 {
+	if page, err := p.Changes("", 500, all); err == nil && len(page.Items) > 500 {
 		t.Errorf("%d changes", len(page.Items))
 	}
 }

@@ -98,14 +98,14 @@ func (p *Projection) HasCluster(name string) bool {
 	return false
 }
 
-// Changes returns up to limit changes that match, newest first, from a place on; the zero Place starts at the newest.
-// The error is ErrExpired, if the record that the place names is no longer kept, or nil.
-func (p *Projection) Changes(from Place, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
+// Changes returns up to limit changes that match, newest first, from a place on; the empty one starts at the newest.
+// The error is ErrExpired, ErrMalformed or nil.
+func (p *Projection) Changes(from string, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
 	return p.changes.page(p.allChanges(), from, limit, match)
 }
 
 // Reloads is to reloads what Changes is to changes.
-func (p *Projection) Reloads(from Place, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
+func (p *Projection) Reloads(from string, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
 	return p.reloads.page(p.allReloads(), from, limit, match)
 }
 
@@ -135,9 +135,8 @@ func (p *Projection) allReloads() []*slot[reloader.Reload] {
 	return p.reloads.slots
 }
 
-// Workloads returns up to limit workloads that match, in the order of WorkloadKey.Compare, from after the given key; the zero
-// key starts at the first.
-func (p *Projection) Workloads(after WorkloadKey, limit int, match func(*reloader.WorkloadRecord) bool) WorkloadPage {
+// Workloads is to workloads what Changes is to changes, in the order of WorkloadKey.Compare. A place there does not expire.
+func (p *Projection) Workloads(from string, limit int, match func(*reloader.WorkloadRecord) bool) (Page[reloader.WorkloadRecord], error) {
 	p.mu.RLock()
 	sorted := p.workloads.sorted
 	p.mu.RUnlock()
@@ -146,5 +145,5 @@ func (p *Projection) Workloads(after WorkloadKey, limit int, match func(*reloade
 		sorted = p.workloads.inOrder()
 		p.mu.Unlock()
 	}
-	return workloadPage(sorted, after, limit, match)
+	return workloadPage(sorted, from, limit, match)
 }

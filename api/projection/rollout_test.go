@@ -31,7 +31,7 @@ func TestRolloutKeepsThePlaceOfItsReload(t *testing.T) {
 	} {
 		p.AddReload(uint64(i+1), r)
 	}
-	page, err := p.Reloads(Place{}, 10, all)
+	page, err := p.Reloads("", 10, all)
 	if err != nil {
 		t.Fatal(err)
 	}

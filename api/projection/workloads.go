@@ -3,6 +3,7 @@ package projection
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -24,11 +25,17 @@ func (k WorkloadKey) Compare(other WorkloadKey) int {
 	)
 }
 
-// WorkloadPage is a part of the listing of workloads.
-type WorkloadPage struct {
-	Items []*reloader.WorkloadRecord
-	// Next is the key to go on after. It is zero if no further workload matches.
-	Next WorkloadKey
+// place is where the listing goes on: after the workload.
+func (k WorkloadKey) place() string {
+	return strings.Join([]string{k.Cluster, k.Workload.Kind, k.Workload.Namespace, k.Workload.Name}, "\x00")
+}
+
+func keyAt(place string) (WorkloadKey, error) {
+	names := strings.Split(place, "\x00")
+	if len(names) != 4 {
+		return WorkloadKey{}, ErrMalformed
+	}
+	return WorkloadKey{Cluster: names[0], Workload: reloader.WorkloadRef{Kind: names[1], Namespace: names[2], Name: names[3]}}, nil
 }
 
 // entry is the place of one workload.
@@ -79,13 +86,20 @@ func (w *workloads) inOrder() []*entry {
 	return w.sorted
 }
 
-func workloadPage(entries []*entry, after WorkloadKey, limit int, match func(*reloader.WorkloadRecord) bool) (page WorkloadPage) {
-	start, found := slices.BinarySearchFunc(entries, after, func(e *entry, key WorkloadKey) int { return e.key.Compare(key) })
-	if found {
-		start++
+func workloadPage(entries []*entry, from string, limit int, match func(*reloader.WorkloadRecord) bool) (page Page[reloader.WorkloadRecord], err error) {
+	if from != "" {
+		after, err := keyAt(from)
+		if err != nil {
+			return page, err
+		}
+		start, found := slices.BinarySearchFunc(entries, after, func(e *entry, key WorkloadKey) int { return e.key.Compare(key) })
+		if found {
+			start++
+		}
+		entries = entries[start:]
 	}
-	var last WorkloadKey
-	for _, e := range entries[start:] {
+	last := ""
+	for _, e := range entries {
 		rec := e.record.Load()
 		if !match(rec) {
 			continue
@@ -95,7 +109,7 @@ func workloadPage(entries []*entry, after WorkloadKey, limit int, match func(*re
 			break
 		}
 		page.Items = append(page.Items, rec)
-		last = e.key
+		last = e.key.place()
 	}
-	return page
+	return page, nil
 }

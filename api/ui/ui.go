@@ -14,13 +14,12 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
-	"encoding/hex"
-	"io/fs"
+	"fmt"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -41,10 +40,19 @@ var types = map[string]string{
 	".txt":  "text/plain; charset=utf-8",
 }
 
-// file is one file of dist, ready to be sent.
-type file struct {
+// File is one file, ready to be served. Make one with NewFile.
+type File struct {
 	mediaType, etag string
 	plain, zipped   []byte
+}
+
+// NewFile returns a file of that name, whose end says what it is.
+func NewFile(name string, content []byte) *File {
+	var zipped bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // which never fails to write to memory
+	_, _ = w.Write(content)
+	_ = w.Close()
+	return &File{mediaType: types[path.Ext(name)], etag: fmt.Sprintf(`"%x"`, sha256.Sum256(content)), plain: content, zipped: zipped.Bytes()}
 }
 
 // Mount serves the page at / and its files under /assets/.
@@ -54,79 +62,51 @@ func Mount(router chi.Router) {
 		if name == "index.html" {
 			pattern = "/"
 		}
-		router.Get(pattern, f.serve)
+		router.Get(pattern, f.ServeHTTP)
 	}
 }
 
 // files returns the files of dist by name, zipped once. A fault here is one of the build, which no test lets pass.
-var files = sync.OnceValue(func() map[string]*file {
-	all := map[string]*file{}
-	entries, err := fs.ReadDir(dist, "dist")
+var files = sync.OnceValue(func() map[string]*File {
+	all := map[string]*File{}
+	entries, err := dist.ReadDir("dist")
+	for _, entry := range entries {
+		content, failed := dist.ReadFile(path.Join("dist", entry.Name()))
+		if failed != nil {
+			err = failed
+		}
+		all[entry.Name()] = NewFile(entry.Name(), content)
+	}
 	if err != nil {
 		panic(err)
-	}
-	for _, entry := range entries {
-		content, err := dist.ReadFile(path.Join("dist", entry.Name()))
-		if err != nil {
-			panic(err)
-		}
-		all[entry.Name()] = newFile(entry.Name(), content)
 	}
 	return all
 })
 
-func newFile(name string, content []byte) *file {
-	sum := sha256.Sum256(content)
-	return &file{mediaType: types[path.Ext(name)], etag: `"` + hex.EncodeToString(sum[:8]) + `"`, plain: content, zipped: zip(content)}
-}
-
-// zip never fails: it writes to memory.
-func zip(content []byte) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	_, _ = w.Write(content)
-	_ = w.Close()
-	return b.Bytes()
-}
-
-func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP serves the file, zipped to those who can read that.
+func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", Policy)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("ETag", f.etag)
 	h.Set("Content-Type", f.mediaType)
-	if matches(r.Header.Get("If-None-Match"), f.etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
 	body := f.plain
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		body = f.zipped
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a client that is gone is no fault of ours
-}
-
-// matches reports whether a list of entity tags has etag, weakly compared: a proxy may have made it weak.
-func matches(list, etag string) bool {
-	for tag := range strings.SplitSeq(list, ",") {
-		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
-			return true
-		}
-	}
-	return false
+	r.Header.Del("Range") // of which body would depend on the encoding
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
 // acceptsGzip reports whether an Accept-Encoding names gzip and does not forbid it.
 func acceptsGzip(accept string) bool {
-	for coding := range strings.SplitSeq(accept, ",") {
+	for coding := range strings.SplitSeq(strings.ToLower(accept), ",") {
 		name, parameters, _ := strings.Cut(coding, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			quality, found := strings.CutPrefix(strings.TrimSpace(parameters), "q=")
-			weight, err := strconv.ParseFloat(quality, 64)
-			return !found || err == nil && weight > 0
+		if strings.TrimSpace(name) == "gzip" {
+			quality := strings.TrimSpace(parameters)
+			return quality == "" || strings.HasPrefix(quality, "q=") && strings.ContainsAny(quality, "123456789")
 		}
 	}
 	return false

@@ -63,16 +63,14 @@ const topLength = 10
 
 // Tally counts changes and reloads into buckets. Make one with NewTally.
 type Tally struct {
-	since  time.Time
-	until  time.Time
-	bucket time.Duration
-	counts []tallied
-	total  tallied
-	rolled map[TopEntry]int
-	edited map[TopEntry]int
+	since, until time.Time
+	bucket       time.Duration
+	// counts has a count for each bucket, and one for all of them.
+	counts         []count
+	rolled, edited map[TopEntry]int
 }
 
-type tallied struct {
+type count struct {
 	changes  int
 	outcomes map[reloader.Reason]int
 	seconds  []float64
@@ -81,73 +79,62 @@ type tallied struct {
 // NewTally returns a Tally of the span from since until until, in buckets of that length; the last may end later.
 func NewTally(since, until time.Time, bucket time.Duration) *Tally {
 	n := int((until.Sub(since) + bucket - 1) / bucket)
-	t := &Tally{
-		since: since, until: until, bucket: bucket, counts: make([]tallied, n),
-		total: tallied{outcomes: map[reloader.Reason]int{}}, rolled: map[TopEntry]int{}, edited: map[TopEntry]int{},
-	}
+	t := &Tally{since: since, until: until, bucket: bucket, counts: make([]count, n+1), rolled: map[TopEntry]int{}, edited: map[TopEntry]int{}}
 	for i := range t.counts {
 		t.counts[i].outcomes = map[reloader.Reason]int{}
 	}
 	return t
 }
 
-// at returns the bucket of a time; nil if it is outside the span.
-func (t *Tally) at(moment time.Time) *tallied {
+// at returns the counts that a moment belongs to; none if it is outside the span.
+func (t *Tally) at(moment time.Time) []*count {
 	if moment.Before(t.since) || !moment.Before(t.until) {
 		return nil
 	}
-	return &t.counts[int(moment.Sub(t.since)/t.bucket)]
+	return []*count{&t.counts[int(moment.Sub(t.since)/t.bucket)], &t.counts[len(t.counts)-1]}
 }
 
 // AddChange counts c. A baseline is no change.
 func (t *Tally) AddChange(c *reloader.Change) {
-	bucket := t.at(c.VerifiedAt)
-	if bucket == nil || c.Type == reloader.ChangeBaseline {
+	counts := t.at(c.VerifiedAt)
+	if counts == nil || c.Type == reloader.ChangeBaseline {
 		return
 	}
-	bucket.changes++
-	t.total.changes++
+	for _, n := range counts {
+		n.changes++
+	}
 	t.edited[TopEntry{Cluster: c.Cluster, Kind: string(c.Config.Kind), Namespace: c.Config.Namespace, Name: c.Config.Name}]++
 }
 
 // AddReload counts r.
 func (t *Tally) AddReload(r *reloader.Reload) {
-	bucket := t.at(r.DecidedAt)
-	if bucket == nil {
-		return
+	counts := t.at(r.DecidedAt)
+	took, measured := r.Latency()
+	for _, n := range counts {
+		n.outcomes[r.Outcome]++
+		if measured {
+			n.seconds = append(n.seconds, took.Seconds())
+		}
 	}
-	bucket.outcomes[r.Outcome]++
-	t.total.outcomes[r.Outcome]++
-	if took, ok := r.Latency(); ok {
-		bucket.seconds = append(bucket.seconds, took.Seconds())
-	}
-	if !r.PatchedAt.IsZero() {
+	if counts != nil && !r.PatchedAt.IsZero() {
 		t.rolled[TopEntry{Cluster: r.Cluster, Kind: r.Workload.Kind, Namespace: r.Workload.Namespace, Name: r.Workload.Name}]++
 	}
 }
 
 // Stats returns what was counted.
 func (t *Tally) Stats() Stats {
-	// Those of the whole are put together once, in room that fits: beside those of the pieces they would grow to several times that.
-	measured := 0
-	for _, counts := range t.counts {
-		measured += len(counts.seconds)
-	}
-	t.total.seconds = make([]float64, 0, measured)
-	for _, counts := range t.counts {
-		t.total.seconds = append(t.total.seconds, counts.seconds...)
-	}
+	last := len(t.counts) - 1
 	s := Stats{
-		Since: t.since, Until: t.until, BucketSeconds: int64(t.bucket / time.Second), Total: t.total.show(), Buckets: []Bucket{},
+		Since: t.since, Until: t.until, BucketSeconds: int64(t.bucket / time.Second), Total: t.counts[last].show(), Buckets: []Bucket{},
 		Workloads: top(t.rolled), Configs: top(t.edited), Warnings: []string{},
 	}
-	for i, counts := range t.counts {
-		s.Buckets = append(s.Buckets, Bucket{Start: t.since.Add(time.Duration(i) * t.bucket), Counts: counts.show()})
+	for i, n := range t.counts[:last] {
+		s.Buckets = append(s.Buckets, Bucket{Start: t.since.Add(time.Duration(i) * t.bucket), Counts: n.show()})
 	}
 	return s
 }
 
-func (c tallied) show() Counts {
+func (c count) show() Counts {
 	v := Counts{Changes: c.changes, Outcomes: []OutcomeCount{}}
 	for _, outcome := range slices.Sorted(maps.Keys(c.outcomes)) {
 		v.Reloads += c.outcomes[outcome]

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -74,7 +73,7 @@ func (f *Fleet) hold(w *reloader.WorkloadRecord, hold *reloader.Hold) {
 
 // newest is the newest change of a config; nil if there is none.
 func (f *Fleet) newest(cluster string, of reloader.Config) *reloader.Change {
-	page, err := f.Records.Changes(projection.Place{}, 1, func(c *reloader.Change) bool { return c.Cluster == cluster && c.Config == of })
+	page, err := f.Records.Changes("", 1, func(c *reloader.Change) bool { return c.Cluster == cluster && c.Config == of })
 	if err != nil || len(page.Items) == 0 {
 		return nil
 	}
