@@ -254,7 +254,6 @@ func (r *room) checkFeeds() {
 	for metric, some := range map[string]bool{
 		`reroll_ingest_event_age_seconds_count{cluster="local",source="audit"}`:   true,
 		`reroll_ingest_event_age_seconds_count{cluster="local",source="shipped"}`: true,
-		`reroll_watch_hints_total`: true,
 		`reroll_sweep_drift_total`: false,
 	} {
 		value, found := 0.0, false

@@ -30,7 +30,7 @@ gotest() {
 }
 
 # Slow with the race detector, and most of their work is done without a second goroutine: these are raced at night.
-raced='./dispatcher/... ./reloader/queue/... ./ingest ./ingest/watch ./ingest/webhook'
+raced='./dispatcher/... ./reloader/queue/... ./ingest ./ingest/webhook'
 
 race() { gotest race -- -race -timeout 20m $raced; }
 unit() {

@@ -12,7 +12,6 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/canary"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
-	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
 // minCanaryInterval keeps canaries from being the main load of an API server.
@@ -67,8 +66,8 @@ func (p *program) runCanary(ctx context.Context, d *dispatcher.Dispatcher) {
 }
 
 // handler returns what takes deliveries.
-func (p *program) handler(d *dispatcher.Dispatcher) func(queue.Delivery) {
-	return func(del queue.Delivery) {
+func (p *program) handler(d *dispatcher.Dispatcher) func(dispatcher.Delivery) {
+	return func(del dispatcher.Delivery) {
 		p.status.heard(del.Hint())
 		if p.canary != nil {
 			p.canary.Heard(del.Hint())

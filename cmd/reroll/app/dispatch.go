@@ -12,7 +12,6 @@ import (
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
-	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -59,7 +58,14 @@ func (p *program) dispatch(ctx context.Context) error {
 		}
 	}
 	p.keepCertificate(cluster)
-	p.startWatch()
+	if p.settings.watches() {
+		p.health.add("watch", func(context.Context) error {
+			if !p.watching.Load() && !p.settings.EnableHA {
+				return errNotWatching
+			}
+			return nil
+		})
+	}
 	p.startCanary(cluster, d)
 	p.health.add("apiserver", cluster.Healthy)
 	p.health.add("control", p.controls.healthy)
@@ -193,8 +199,8 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
 	hints.Go(func() { cluster.KeepJobs(ctx, p.logger) })
 	hints.Go(func() { p.queue.KeepRecords(ctx, func() { p.storeAgain(ctx, cluster, d) }) })
-	if p.watch != nil {
-		hints.Go(func() { p.watchConfigs(ctx, cluster) })
+	if p.settings.watches() {
+		hints.Go(func() { p.watchConfigs(ctx, cluster, d) })
 	}
 	if p.canary != nil {
 		hints.Go(func() { p.runCanary(ctx, d) })
@@ -213,9 +219,14 @@ func (p *program) storeAgain(ctx context.Context, cluster *kube.Cluster, d *disp
 	}
 }
 
-// watchConfigs feeds the source of hints that asks the API server itself.
-func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster) {
-	err := cluster.WatchConfigs(ctx, func(t kube.Touch) { p.watch.Touch(t.Config, t.Verb, t.Manager, t.At) })
+// watchConfigs hands the writes that a watch sees to the dispatcher, once that is ready. They are not stored: a restart looks at every config.
+func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
+	handle := p.handler(d)
+	err := cluster.WatchConfigs(ctx, func(t kube.Touch) {
+		if retry(ctx, firstPause, d.Ready) == nil && !p.ledger.Holds(t.Config) {
+			handle(touched(t, p.settings.ClusterName, time.Now()))
+		}
+	})
 	if ctx.Err() != nil {
 		return
 	}
@@ -257,28 +268,14 @@ func (p *program) keepCertificate(cluster *kube.Cluster) {
 	}
 }
 
-// startWatch makes the source that watchConfigs feeds, if the settings ask for it.
-func (p *program) startWatch() {
-	if !p.settings.watches() {
-		return
-	}
-	p.watch = watch.New(watch.Options{Cluster: p.settings.ClusterName, Sink: p.sink(), Logger: p.logger, Registerer: p.registry})
-	p.start("watch", p.watch.Run)
-	p.health.add("watch", func(context.Context) error {
-		if !p.watching.Load() && !p.settings.EnableHA {
-			return errNotWatching
-		}
-		return nil
-	})
-}
-
 // consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.
 func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
 	if retry(ctx, firstPause, d.Ready) != nil {
 		return
 	}
 	_ = p.insist(ctx, "hints could not be consumed", func(ctx context.Context) error {
-		return p.queue.ConsumeHints(ctx, p.settings.ClusterName, p.handler(d))
+		handle := p.handler(d)
+		return p.queue.ConsumeHints(ctx, p.settings.ClusterName, func(del queue.Delivery) { handle(del) })
 	})
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/canary"
-	"github.com/reroll-dev/reroll/ingest/watch"
 	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
@@ -37,8 +36,6 @@ type program struct {
 	health   health
 	// started says that every part runs, watching that configs are watched.
 	started, watching atomic.Bool
-	// watch is the source of hints that asks the API server itself; nil if nobody wants it.
-	watch *watch.Source
 	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
 	canary *canary.Canary
 	status *status
