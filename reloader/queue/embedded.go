@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,12 @@ const maxMemory = 64 << 20
 // lockName is the file in the store folder whose lock says who owns the folder. It stays there when nobody does.
 const lockName = "reroll.lock"
 
-// embedded is a NATS server inside this process, without a port.
+// embedded is a NATS server inside this process. It has a port only if the operator's configuration says so.
 type embedded struct {
 	server *server.Server
 	lock   *os.File
+	// end ends keepConfig.
+	end func()
 }
 
 // startEmbedded takes the store folder and starts a server on it.
@@ -36,28 +39,69 @@ func startEmbedded(o Options) (*embedded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errEmbedded, err)
 	}
-	s, err := server.NewServer(&server.Options{
-		ServerName: o.Name,
-		DontListen: true,
-		NoSigs:     true,
-		NoLog:      true,
-		JetStream:  true,
-		StoreDir:   filepath.Clean(o.StoreDir),
-		// Without this an acknowledged message, and even a whole stream, is lost with the power.
-		SyncAlways:         true,
-		JetStreamMaxStore:  o.MaxStore,
-		JetStreamMaxMemory: maxMemory,
-	})
+	var s *server.Server
+	settings, err := serverOptions(o)
+	if err == nil {
+		s, err = server.NewServer(settings)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", errEmbedded, err), lock.Close())
 	}
 	s.SetLoggerV2(serverLog{o.Logger.With("part", "nats")}, false, false, false)
 	s.Start()
-	e := &embedded{server: s, lock: lock}
+	e := &embedded{server: s, lock: lock, end: func() {}}
 	if err := e.ready(o.StoreDir); err != nil {
 		return nil, errors.Join(err, e.stop(context.Background()))
 	}
+	if o.ConfigFile != "" {
+		var ctx context.Context
+		ctx, e.end = context.WithCancel(context.Background())
+		go e.keepConfig(ctx, o, settings.ConfigDigest())
+	}
 	return e, nil
+}
+
+// serverOptions returns the settings of the embedded server. What is in the operator's file wins, but for where and how it stores.
+func serverOptions(o Options) (*server.Options, error) {
+	s := &server.Options{DontListen: true}
+	if o.ConfigFile != "" {
+		var err error
+		if s, err = server.ProcessConfigFile(o.ConfigFile); err != nil {
+			return nil, fmt.Errorf("configuration %s: %w", o.ConfigFile, err)
+		}
+	}
+	s.ServerName = cmp.Or(s.ServerName, o.Name)
+	s.NoSigs, s.NoLog, s.JetStream = true, true, true
+	s.StoreDir = filepath.Clean(o.StoreDir)
+	// Without this an acknowledged message, and even a whole stream, is lost with the power.
+	s.SyncAlways = true
+	s.JetStreamMaxStore, s.JetStreamMaxMemory = cmp.Or(s.JetStreamMaxStore, o.MaxStore), cmp.Or(s.JetStreamMaxMemory, maxMemory)
+	return s, nil
+}
+
+// configCheck is how often the operator's file is read again.
+const configCheck = 5 * time.Second
+
+// keepConfig has the server take changes of the operator's file until ctx ends.
+func (e *embedded) keepConfig(ctx context.Context, o Options, digest string) {
+	for pause(ctx, configCheck) {
+		changed, err := serverOptions(o)
+		if err == nil && changed.ConfigDigest() == digest {
+			continue
+		}
+		// Twice: after one reload the server does not listen to what a new account sends to others.
+		for range 2 {
+			if err == nil {
+				digest = changed.ConfigDigest()
+				err = e.server.ReloadOptions(changed.Clone())
+			}
+		}
+		if err != nil {
+			o.Logger.Error("the changed NATS configuration is not used", "file", o.ConfigFile, "error", err)
+			continue
+		}
+		o.Logger.Info("the changed NATS configuration is in use", "file", o.ConfigFile)
+	}
 }
 
 func (e *embedded) ready(dir string) error {
@@ -84,6 +128,7 @@ func (e *embedded) healthy() error {
 // stop flushes and ends the server, and then releases the store folder. It does not release the folder if ctx ends first:
 // the files may still be written.
 func (e *embedded) stop(ctx context.Context) error {
+	e.end()
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -25,6 +25,10 @@ type Options struct {
 
 	// StoreDir is the folder of the embedded server. It is created if it does not exist, and belongs to one process at a time.
 	StoreDir string
+	// ConfigFile is a NATS configuration for the embedded server, with accounts, limits and where it listens, so that it can be a hub. Its changes
+	// are taken within seconds. Where the server stores, and that it waits for the disk, is not for the file to say. With accounts, Login says which
+	// user this process is.
+	ConfigFile string
 	// MaxStore bounds the files of the embedded server, in bytes: a quarter for hints and half for history. Of an external server it bounds these
 	// streams when they are created. Default 2 GiB.
 	MaxStore int64
@@ -74,16 +78,18 @@ func (o Options) validate() error {
 		return fmt.Errorf("queue: a stream has 1, 3 or 5 replicas, not %d", o.Replicas)
 	case strings.ContainsAny(o.InboxPrefix, "*> \t\r\n") || strings.HasSuffix(o.InboxPrefix, "."):
 		return fmt.Errorf("queue: %.80q is not a prefix of subjects", o.InboxPrefix)
+	case o.URL != "" && o.ConfigFile != "":
+		return errors.New("queue: a NATS configuration is for the embedded server")
 	case o.URL != "":
 		return errors.Join(o.Login.validate(), validateURLs(o.URL))
-	case o.Login != (Login{}) || o.InboxPrefix != "":
+	case o.ConfigFile == "" && (o.Login != (Login{}) || o.InboxPrefix != ""):
 		return errors.New("queue: an embedded server needs no login")
 	case o.StoreDir == "":
 		return errors.New("queue: an embedded server needs a store folder")
 	case o.Replicas > 1:
 		return errors.New("queue: an embedded server has no replicas")
 	}
-	return nil
+	return o.Login.validate()
 }
 
 // validateURLs checks the addresses without repeating them in an error: they may contain a password.
