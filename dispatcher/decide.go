@@ -15,6 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -248,8 +249,8 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 	return k, fmt.Errorf("no such evidence: %s", v.Need)
 }
 
-// mayBeNewer reports whether all pods may have started since the content of k was there: the workload was written since, it changed while no process ran, or
-// the pods wait for a config that was not there.
+// mayBeNewer reports whether all pods may have started since the content of k was there: the workload was written since or in the same second, it changed
+// while no process ran, or the pods wait for a config or a key that was not there.
 // Otherwise to ask for the pods would only cost a request for each roll.
 func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 	if s.w.Roll() != workload.InPlace || d.instead() != reloader.ReasonReloaded {
@@ -259,5 +260,15 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 	if k.Known && k.Entry.Absent() {
 		return true // pods may have waited for it
 	}
-	return k.Live.Seen.Before(d.readyAt()) || !k.Live.DataWritten.IsZero() && written.After(k.Live.DataWritten) || written.After(k.Live.Seen)
+	if r := s.w.Template.References[k.Config]; r != nil && len(dialect.MissingKeys(r, d.keysBefore(k.Config))) > 0 {
+		return true
+	}
+	return k.Live.Seen.Before(d.readyAt()) || !k.Live.DataWritten.IsZero() && !written.Before(k.Live.DataWritten.Truncate(time.Second)) || written.After(k.Live.Seen)
+}
+
+// keysBefore returns the keys that a config had before its last change.
+func (d *decider) keysBefore(c reloader.Config) map[string]string {
+	b := d.lock()
+	defer d.unlock()
+	return b.configs.of(c).last.Old.Keys
 }
