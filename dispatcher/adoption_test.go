@@ -50,7 +50,7 @@ func TestForecastIsWhatTheFirstStartDoes(t *testing.T) {
 			"Missed",
 		},
 		"an edit before every workload was opted in": {"", nil, scenario.Settings{AutoReloadAll: true}, []func(*world){edit("2")}, "Baseline"},
-		"the config is gone": {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){func(w *world) { w.must(w.delete(alice, app)) }}, "Absent"},
+		"the config is gone":                         {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){func(w *world) { w.must(w.delete(alice, app)) }}, "Absent"},
 	}
 	for name, tc := range cases {
 		runWorld(t, name, tc.settings, func(t *testing.T, w *world) {

@@ -36,7 +36,7 @@ func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reaso
 		Outcome: outcome, DecidedAt: decided, Causes: causes,
 	}
 	if outcome != reloader.ReasonReloaded {
-		r.ID, r.Message = reloader.ReloadID(x.Cluster, string(w.UID), causes)+"-"+string(outcome), reloader.Reasons[outcome]
+		r.ID, r.Message = reloader.ReloadID(x.Cluster, string(w.UID), causes)+"-"+string(outcome), outcome.Says()
 	}
 	return r
 }

@@ -51,7 +51,7 @@ func TestReloadIDStandsForWorkloadAndContent(t *testing.T) {
 }
 
 func TestEveryReasonIsDescribed(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "reload.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,10 +77,10 @@ func TestEveryReasonIsDescribed(t *testing.T) {
 		return true
 	})
 	var described []reloader.Reason
-	for reason, text := range reloader.Reasons {
-		described = append(described, reason)
-		if text == "" || strings.HasSuffix(text, ".") || strings.ToLower(text[:1]) != text[:1] {
-			t.Errorf("%s: %q does not read on after a workload's name", reason, text)
+	for _, i := range reloader.Reasons {
+		described = append(described, i.Reason)
+		if i.Says == "" || strings.HasSuffix(i.Says, ".") || strings.ToLower(i.Says[:1]) != i.Says[:1] {
+			t.Errorf("%s: %q does not read on after a workload's name", i.Reason, i.Says)
 		}
 	}
 	slices.Sort(declared)

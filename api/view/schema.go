@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -73,9 +72,15 @@ func listed[S ~string](registry huma.Registry, name, doc string, values []S) *hu
 func ReasonList() string {
 	var list strings.Builder
 	for _, reason := range reasons() {
-		fmt.Fprintf(&list, "* `%s`: the workload %s.\n", reason, reloader.Reasons[reason])
+		fmt.Fprintf(&list, "* `%s`: the workload %s.\n", reason, reason.Says())
 	}
 	return list.String()
 }
 
-func reasons() []reloader.Reason { return slices.Sorted(maps.Keys(reloader.Reasons)) }
+func reasons() (all []reloader.Reason) {
+	for _, i := range reloader.Reasons {
+		all = append(all, i.Reason)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -16,9 +16,9 @@ var now = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 
 func TestReasonListNamesEveryReason(t *testing.T) {
 	list := ReasonList()
-	for reason, meaning := range reloader.Reasons {
-		if !strings.Contains(list, "`"+string(reason)+"`: the workload "+meaning) {
-			t.Errorf("%s is not explained", reason)
+	for _, i := range reloader.Reasons {
+		if !strings.Contains(list, "`"+string(i.Reason)+"`: the workload "+i.Says) {
+			t.Errorf("%s is not explained", i.Reason)
 		}
 	}
 	if n := len(reason("").Schema(nil).Enum); n != len(reloader.Reasons) {

@@ -140,8 +140,8 @@ func (m *Metrics) begin() {
 	for _, reason := range reloader.HoldReasons {
 		m.held.WithLabelValues(string(reason))
 	}
-	for reason := range reloader.Reasons {
-		m.decided.WithLabelValues(string(reason))
+	for _, i := range reloader.Reasons {
+		m.decided.WithLabelValues(string(i.Reason))
 	}
 	m.changes.WithLabelValues(string(reloader.ChangeBaseline), string(reloader.SourceBaseline))
 	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceShipped, reloader.SourceWatch, reloader.SourceSweep} {

@@ -102,7 +102,8 @@ func TestAlertIsPosted(t *testing.T) {
 
 func TestOnlyReloadedAlerts(t *testing.T) {
 	d := newDesk(t, AlertOptions{URL: "http://127.0.0.1:1"})
-	for reason := range reloader.Reasons {
+	for _, i := range reloader.Reasons {
+		reason := i.Reason
 		r := reload(cause("c-1", prices, 0, sumA, sumB))
 		r.Outcome = reason
 		d.Announce(nil, r)

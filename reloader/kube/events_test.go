@@ -3,10 +3,8 @@ package kube
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -216,7 +214,7 @@ func TestEventsAreQueued(t *testing.T) {
 // eventRow is a row of the table of Events in docs/reasons-and-events.md.
 var eventRow = regexp.MustCompile("(?m)^\\| (`[A-Z][^|]*`) \\| (Normal|Warning) \\| `([A-Za-z]+)` \\|$")
 
-// TestEventsAreDocumented: docs/reasons-and-events.md has a row for every reason, and its table of Events every outcome that is one, with its type
+// TestEventsAreDocumented: the table of Events in docs/reasons-and-events.md has every outcome that is one, with its type
 // and reason, and no other.
 func TestEventsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reasons-and-events.md")
@@ -229,11 +227,8 @@ func TestEventsAreDocumented(t *testing.T) {
 			documented[reloader.Reason(strings.Trim(outcome, "`"))] = row[2] + " " + row[3]
 		}
 	}
-	for _, outcome := range slices.Sorted(maps.Keys(reloader.Reasons)) {
-		if !strings.Contains(string(text), "\n| `"+string(outcome)+"` | ") {
-			t.Errorf("%s has no row", outcome)
-		}
-		want := ""
+	for _, i := range reloader.Reasons {
+		outcome, want := i.Reason, ""
 		r := reloader.Reload{Outcome: outcome, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}}
 		for _, e := range eventsOf(web(), r) {
 			want = e.Type + " " + e.Reason

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -60,6 +61,16 @@ func (c Case) thaw(f reloader.Freeze) (message, next string) {
 
 // ownNamespace is the namespace that the commands take for Reroll's own.
 const ownNamespace = "reroll"
+
+// next returns the command that the table of reasons has for one.
+func (c Case) next(reason reloader.Reason) string {
+	next := reason.Info().Next
+	command := strings.NewReplacer("{workload}", ref(c.Workload), "{namespace}", c.Workload.Namespace, "{pause}", c.pause()).Replace(next)
+	if reason == reloader.ReasonPausedByOperator {
+		return c.own(command)
+	}
+	return command
+}
 
 // own returns a command that writes to Reroll's own namespace.
 func (c Case) own(command string) string {

@@ -78,7 +78,7 @@ func failed(c Case) (Verdict, bool) {
 	if !h.DeadLetter() {
 		return Verdict{}, false
 	}
-	return Verdict{Reason: h.Reason, Message: ofHold(h), Next: "reroll retry " + ref(c.Workload)}, true
+	return Verdict{Reason: h.Reason, Message: ofHold(h), Next: c.next(h.Reason)}, true
 }
 
 func invalid(c Case) (Verdict, bool) {
@@ -186,18 +186,7 @@ func held(c Case) (Verdict, bool) {
 	if h == nil {
 		return Verdict{}, false
 	}
-	v := Verdict{Reason: h.Reason, Message: ofHold(h)}
-	switch h.Reason {
-	case reloader.ReasonPausedByOperator:
-		v.Next = c.own("reroll resume " + c.pause())
-	case reloader.ReasonOutsideWindow:
-		v.Next = "reroll reload " + ref(c.Workload)
-	case reloader.ReasonFlapping:
-		v.Next = "reroll reloads -n " + c.Workload.Namespace
-	case reloader.ReasonHalted, reloader.ReasonWaitingForStep:
-		v.Next = "reroll status"
-	}
-	return v, true
+	return Verdict{Reason: h.Reason, Message: ofHold(h), Next: c.next(h.Reason)}, true
 }
 
 // brake returns what holds back all workloads of the namespace or of the cluster that wait, before the record of the workload says so: a pause that
@@ -233,20 +222,19 @@ func (c Case) brake() *reloader.Hold {
 func pending(c Case) (Verdict, bool) { return Verdict{Message: waitsForWindow}, c.waits() }
 
 func notRolled(c Case) (Verdict, bool) {
-	advice := map[reloader.Reason]string{
-		reloader.ReasonDryRun:   " To end the dry run, set dryRun: false in the chart, or leave out --dry-run.",
-		reloader.ReasonNotified: " What received the webhook has the rest.",
-	}
-	i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool { return advice[e.Handled.How] != "" })
+	i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool {
+		return e.Handled.How == reloader.ReasonDryRun || e.Handled.How == reloader.ReasonNotified
+	})
 	if i < 0 {
 		return Verdict{}, false
 	}
 	e := c.Record.Edges[i]
-	return Verdict{Reason: e.Handled.How, Message: rolledNothing(e) + advice[e.Handled.How]}, true
+	return Verdict{Reason: e.Handled.How, Message: rolledNothing(e)}, true
 }
 
 func rolledNothing(e reloader.Edge) string {
-	return fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", reloader.Reasons[e.Handled.How], named(e.Config), clock(e.Handled.At))
+	text := fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", e.Handled.How.Says(), named(e.Config), clock(e.Handled.At))
+	return strings.TrimSpace(text + " " + e.Handled.How.Advice())
 }
 
 func noConfigs(c Case) (Verdict, bool) {
@@ -282,7 +270,7 @@ func upToDate(c Case) Verdict {
 	case how == reloader.ReasonReloaded:
 		v.Message = fmt.Sprintf("The workload runs with the newest content. It last rolled for %s, at %s.", config, at)
 	case slices.Contains(Newest, how):
-		v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", reloader.Reasons[how], config, at)
+		v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", how.Says(), config, at)
 	default:
 		v.Message = rolledNothing(newest)
 	}

@@ -24,7 +24,7 @@ const (
 // are not part of it.
 func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
 	none := func(why reloader.Reason) (Fate, Verdict) {
-		return RollsNever, Verdict{State: NotRolled, Reason: why, Message: "It would not roll: the workload " + reloader.Reasons[why] + "."}
+		return RollsNever, Verdict{State: NotRolled, Reason: why, Message: "It would not roll: the workload " + why.Says() + "."}
 	}
 	counting := countingKeys(c.Record, e)
 	counts := counting.Filter(e.Uses)

@@ -260,7 +260,7 @@ func TestNoDependency(t *testing.T) {
 	}{
 		{typo, "", "No annotation of the workload asks for Secret shop/api-passwrd: it is neither named nor referenced, or it is excluded, ignored, or in another namespace. Did you mean api-pasword?"},
 		{reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "api-pasword"}, "", "or in another namespace."},
-		{secret, reloader.ReasonNotShared, "The workload " + reloader.Reasons[reloader.ReasonNotShared] + "."},
+		{secret, reloader.ReasonNotShared, "The workload " + reloader.ReasonNotShared.Says() + "."},
 	} {
 		if got := c.noDependency(tc.config, tc.why); got.State != NotADependency || got.Reason != tc.why || !strings.HasSuffix(got.Message, tc.message) {
 			t.Errorf("%s: %+v, want %s", tc.config, got, tc.message)

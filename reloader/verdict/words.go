@@ -18,9 +18,9 @@ func ofHold(h *reloader.Hold) string {
 	case h.Reason == reloader.ReasonOutsideWindow && h.Due.IsZero():
 		return because("The workload is held back: no maintenance window ever opens", h.Message)
 	case h.Reason == reloader.ReasonOutsideWindow:
-		return "The workload " + reloader.Reasons[h.Reason] + "; the next one opens at " + clock(h.Due) + "."
+		return "The workload " + h.Reason.Says() + "; the next one opens at " + clock(h.Due) + "."
 	}
-	text := because("The workload "+reloader.Reasons[h.Reason], h.Message)
+	text := because("The workload "+h.Reason.Says(), h.Message)
 	if !h.Due.IsZero() && !h.DeadLetter() {
 		text += " It continues at " + clock(h.Due) + "."
 	}
@@ -31,7 +31,7 @@ func ofHold(h *reloader.Hold) string {
 func (c Case) noDependency(config reloader.Config, why reloader.Reason) Verdict {
 	v := Verdict{State: NotADependency, Reason: why}
 	if why != "" {
-		v.Message = "The workload " + reloader.Reasons[why] + "."
+		v.Message = "The workload " + why.Says() + "."
 		return v
 	}
 	v.Message = "No annotation of the workload asks for " + named(config) + ": it is neither named nor referenced, or it is excluded, ignored, or in another namespace."

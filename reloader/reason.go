@@ -1,0 +1,204 @@
+package reloader
+
+import (
+	"slices"
+	"strings"
+)
+
+// Reason is why a workload was or was not reloaded. The list is closed; Reasons describes each.
+type Reason string
+
+// The reasons.
+const (
+	// Why a change asks for a reload.
+	ReasonNamed     Reason = "Named"
+	ReasonAuto      Reason = "Auto"
+	ReasonTypedAuto Reason = "TypedAuto"
+	ReasonSearch    Reason = "Search"
+	// ReasonRequested: no change asks for the reload, but somebody does.
+	ReasonRequested Reason = "Requested"
+	// ReasonFollowed: the config is one of another cluster.
+	ReasonFollowed Reason = "Followed"
+	// ReasonSelected: the labels of the config match a selector.
+	ReasonSelected Reason = "Selected"
+	// Why a change does not ask for one.
+	ReasonNotOptedIn     Reason = "NotOptedIn"
+	ReasonConfigIgnored  Reason = "ConfigIgnored"
+	ReasonExcluded       Reason = "Excluded"
+	ReasonConfigUnmarked Reason = "ConfigUnmarked"
+	ReasonNotReferenced  Reason = "NotReferenced"
+	// ReasonNotShared is that of a config of another namespace.
+	ReasonNotShared Reason = "NotShared"
+	// ReasonWorkloadIgnored and ReasonConfigUnselected switch one side off altogether.
+	ReasonWorkloadIgnored  Reason = "WorkloadIgnored"
+	ReasonConfigUnselected Reason = "ConfigUnselected"
+	// ReasonKeysUnused is that of a change of keys that do not matter to the workload.
+	ReasonKeysUnused Reason = "KeysUnused"
+	// What became of a reload.
+	ReasonReloaded       Reason = "Reloaded"
+	ReasonAlreadyCurrent Reason = "AlreadyCurrent"
+	ReasonPodsNewer      Reason = "PodsNewer"
+	ReasonReverted       Reason = "Reverted"
+	ReasonDryRun         Reason = "DryRun"
+	ReasonRefused        Reason = "Refused"
+	ReasonInvalid        Reason = "Invalid"
+	ReasonWorkloadGone   Reason = "WorkloadGone"
+	ReasonRetrying       Reason = "Retrying"
+	ReasonBaseline       Reason = "Baseline"
+	// ReasonSuspended and ReasonFinished are those of CronJobs and Jobs that nothing is to be started of.
+	ReasonSuspended Reason = "Suspended"
+	ReasonFinished  Reason = "Finished"
+	// ReasonNamespaceEnds is why a deletion rolls nothing.
+	ReasonNamespaceEnds Reason = "NamespaceEnds"
+	// ReasonNotified: a webhook was called instead.
+	ReasonNotified Reason = "Notified"
+	// Why a workload that is due is held back.
+	ReasonFrozen           Reason = "Frozen"
+	ReasonPausedByOperator Reason = "PausedByOperator"
+	ReasonOutsideWindow    Reason = "OutsideWindow"
+	ReasonTooSoon          Reason = "TooSoon"
+	ReasonFlapping         Reason = "Flapping"
+	ReasonRateLimited      Reason = "RateLimited"
+	// ReasonConcurrencyLimited: as many workloads as may are rolling out.
+	ReasonConcurrencyLimited Reason = "ConcurrencyLimited"
+	// ReasonWaitingForNamespace: rolls of other workloads of the namespace, which the API server does not answer, have all workers that the
+	// namespace may have.
+	ReasonWaitingForNamespace Reason = "WaitingForNamespace"
+	// ReasonMissingConfig: something is missing without which no pod of the workload starts.
+	ReasonMissingConfig Reason = "MissingConfig"
+	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
+	ReasonPaused Reason = "Paused"
+	// ReasonFailing is that of a workload that could not be patched again and again.
+	ReasonFailing Reason = "Failing"
+	// ReasonWaitingForStep and ReasonHalted hold back workloads for the rollouts of others.
+	ReasonWaitingForStep Reason = "WaitingForStep"
+	ReasonHalted         Reason = "Halted"
+	// How far the rollout is that follows a reload.
+	ReasonRolling            Reason = "Rolling"
+	ReasonRolledOut          Reason = "RolledOut"
+	ReasonStalled            Reason = "Stalled"
+	ReasonOvertaken          Reason = "Overtaken"
+	ReasonWaitingForOperator Reason = "WaitingForOperator"
+)
+
+// ReasonInfo describes a Reason.
+type ReasonInfo struct {
+	Reason Reason
+	in     place
+	// Says is one sentence that reads after the workload's name.
+	Says string
+	// Do says what a person does about it, in Markdown; empty if nothing is to be done.
+	Do string
+	// Next is the command, with {workload}, {namespace} and {pause} for what it is about; empty if none helps.
+	Next string
+}
+
+// place is where a reason can stand: one or several.
+type place uint8
+
+const (
+	// asks and declines are those of a dependency.
+	asks place = 1 << iota
+	declines
+	// ends are results of decisions, of which recorded are those of a Reload.
+	ends
+	recorded
+	// holds are those of a Hold, of which a deadLetter does not end by itself.
+	holds
+	deadLetter
+	// rollsOut are those of a Rollout, of which decided are those of one that is.
+	rollsOut
+	decided
+)
+
+// Reasons describes every reason. docs/reasons-and-events.md and the schema of the API are made of it.
+var Reasons = []ReasonInfo{
+	{ReasonNamed, asks, "names the config in its list", "", ""},
+	{ReasonAuto, asks, "asks for every config it references", "", ""},
+	{ReasonTypedAuto, asks, "asks for every referenced config of this kind", "", ""},
+	{ReasonSearch, asks, "searches its references, and the config carries the match annotation", "", ""},
+	{ReasonSelected, asks, "selects the config by its labels", "", ""},
+	{ReasonFollowed, asks, "follows the config of another cluster", "", ""},
+	{ReasonRequested, asks, "rolls because a user requested it", "", ""},
+	{ReasonNotOptedIn, declines | recorded, "carries no annotation that asks for this config", "Add an [annotation](annotations.md), such as `reroll.dev/auto: \"true\"`.", ""},
+	{ReasonNotReferenced, declines | recorded, "asks for referenced configs, and no container or volume references this one", "Reference the config in the pod template, or name it in `reroll.dev/configmaps` or `reroll.dev/secrets`.", ""},
+	{ReasonExcluded, declines | recorded, "excludes the config", "Remove it from the exclude list of the workload, if it should count.", ""},
+	{ReasonWorkloadIgnored, declines | recorded, "carries the ignore annotation itself", "Remove the ignore annotation from the workload, if it should roll.", ""},
+	{ReasonConfigIgnored, declines | recorded, "is not asked: the config carries the ignore annotation", "Remove the ignore annotation from the config, if it should count.", ""},
+	{ReasonConfigUnmarked, declines | recorded, "searches its references, and the config does not carry the match annotation", "Put `reloader.stakater.com/match: \"true\"` on the config.", ""},
+	{ReasonConfigUnselected, declines | recorded, "is not asked: the config's labels are not selected", "Check `--resource-label-selector`.", ""},
+	{ReasonNotShared, declines | recorded, "names a config of another namespace that does not exist, or is not shared with this one", "The owner of the config puts `reroll.dev/share-with` on it.", ""},
+	{ReasonKeysUnused, declines | recorded, "asks for this config, and only keys that do not matter to it have changed", "Check `reroll.dev/keys` on the workload.", ""},
+	{ReasonAlreadyCurrent, ends | recorded, "already carried the mark of this content", "", ""},
+	{ReasonBaseline, ends, "was first seen with this content", "", ""},
+	{ReasonDryRun, ends | recorded, "would have been rolled; this is a dry run", "To end the dry run, set `dryRun: false` in the chart, or leave out `--dry-run`.", ""},
+	{ReasonFailing, ends | holds | recorded | deadLetter, "could not be patched many times in a row, and is tried again every five minutes", "Read the error in `reroll explain`. `reroll retry` tries at once.", "reroll retry {workload}"},
+	{ReasonFinished, ends | recorded, "has finished, and nothing of it runs with the old content", "", ""},
+	{ReasonInvalid, ends | holds | recorded | deadLetter, "could not be given a mark", "Read the error in `reroll explain` and change the workload.", "reroll retry {workload}"},
+	{ReasonNamespaceEnds, ends | recorded, "is in a namespace that is being deleted", "", ""},
+	{ReasonNotified, ends | recorded, "was reported to the webhook instead of being rolled", "What received the webhook has the rest.", ""},
+	{ReasonPaused, ends | holds, "was given a new mark, and rolls when its pause period ends", "Wait for the end of the pause period.", ""},
+	{ReasonPodsNewer, ends | recorded, "has only pods that started after the change", "", ""},
+	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched: the API server refused for good", "Read the error in `reroll explain`: a missing permission, an admission policy, or an invalid template. Fix it; then `reroll retry`.", "reroll retry {workload}"},
+	{ReasonReloaded, ends | recorded, "was given a new mark and rolls", "", ""},
+	{ReasonReverted, ends | recorded, "already runs with the content that the config was reverted to", "", ""},
+	{ReasonSuspended, ends | recorded, "is suspended, and starts with the new content once it is resumed", "", ""},
+	{ReasonWorkloadGone, ends, "is gone or no longer asks for this config", "", ""},
+	{ReasonRetrying, holds, "could not be patched yet, and is tried again", "Nothing. It becomes `Failing` if it lasts.", ""},
+	{ReasonFrozen, holds, "is held back: all reloads are frozen", "`reroll status` shows who froze and why. `reroll thaw` ends it.", ""},
+	{ReasonPausedByOperator, holds, "is held back: its reloads are paused by an operator", "`reroll status` shows the pause. `reroll resume` ends it.", "reroll resume {pause}"},
+	{ReasonOutsideWindow, holds, "is held back: no maintenance window is open", "Wait, or change the maintenance window.", "reroll reload {workload}"},
+	{ReasonTooSoon, holds, "is held back: it was rolled less than the minimum interval ago", "Wait, or lower `reroll.dev/min-interval` or `--min-reload-interval`.", ""},
+	{ReasonFlapping, holds, "is held back: it was rolled so often recently that its config seems to be changed back and forth", "Find the writer with `reroll changes` and stop it; see [the alert](alerts-and-metrics.md#rerollflapping).", "reroll reloads -n {namespace}"},
+	{ReasonRateLimited, holds, "is held back by the limit on reloads per minute", "Wait, or raise `--reloads-per-minute` or `--namespace-reloads-per-minute`.", ""},
+	{ReasonConcurrencyLimited, holds, "is held back until fewer workloads are rolling out at the same time", "Wait, or raise `--max-concurrent-rollouts` or `--namespace-max-concurrent-rollouts`.", ""},
+	{ReasonWaitingForNamespace, holds, "is held back by other workloads of its namespace: the API server does not answer the requests that roll them", "Check why the API server does not answer patches in this namespace, such as a hanging admission webhook.", ""},
+	{ReasonMissingConfig, holds, "is held back: a config or key is missing without which its pods do not start", "Create the missing config or key; the hold names it.", ""},
+	{ReasonWaitingForStep, holds, "is held back until those that go before it have rolled out", "Wait; the message names the rollouts that go first.", "reroll status"},
+	{ReasonHalted, holds, "is held back: the change did not roll out on a workload that went before it", "Fix the config or the stalled workload, or `reroll retry` the workload; see [the alert](alerts-and-metrics.md#rerollhalted).", "reroll status"},
+	{ReasonRolling, rollsOut, "is rolling out", "", ""},
+	{ReasonRolledOut, rollsOut | decided, "runs the new template with all its pods", "", ""},
+	{ReasonStalled, rollsOut | decided, "did not roll out in time", "Check the workload's new pods; see [the alert](alerts-and-metrics.md#rerollrolloutsstalled).", ""},
+	{ReasonOvertaken, rollsOut | decided, "was given another template before it had rolled out", "", ""},
+	{ReasonWaitingForOperator, rollsOut | decided, "waits for an operator to continue the rollout", "Continue the rollout: the message says what it waits for.", ""},
+}
+
+var (
+	// HoldReasons are those of a Hold, and DeadLetterReasons those of one that does not end by itself: it needs attention.
+	HoldReasons, DeadLetterReasons = reasonsIn(holds), reasonsIn(deadLetter)
+	// RolloutResults are those of a Rollout that is decided.
+	RolloutResults = reasonsIn(decided)
+	// Outcomes are those of a Reload: it was carried out, there was nothing to do, the workload does not ask for the config any more, or it was
+	// refused.
+	Outcomes = reasonsIn(recorded)
+)
+
+func reasonsIn(p place) (found []Reason) {
+	for _, i := range Reasons {
+		if i.in&p != 0 {
+			found = append(found, i.Reason)
+		}
+	}
+	return found
+}
+
+// Info returns what describes r; a zero ReasonInfo if r is not one of Reasons.
+func (r Reason) Info() ReasonInfo {
+	i := slices.IndexFunc(Reasons, func(i ReasonInfo) bool { return i.Reason == r })
+	if i < 0 {
+		return ReasonInfo{}
+	}
+	return Reasons[i]
+}
+
+// Says is that of Info.
+func (r Reason) Says() string { return r.Info().Says }
+
+// Advice is Do of Info as plain text, without the links of the page.
+func (r Reason) Advice() string {
+	text, _, _ := strings.Cut(r.Info().Do, "; see [")
+	if text = strings.ReplaceAll(text, "`", ""); text != "" && !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}
