@@ -226,14 +226,6 @@ chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled;
 	$(gotestsum) -- -tags nightly -count=1 -timeout 60m -run Ordeals ./tests/chaos
 	go run ./tests/chaos -time $(CHAOS_TIME) -seed $(CHAOS_SEED) -shapes $(CHAOS_SHAPES) -report "$(CHAOS_REPORT)" $(CHAOSFLAGS)
 
-.PHONY: storm
-storm: kube ## Change 3,000 Secrets of 2,000 workloads at once, under a rate limit
-	STORM=full $(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/storm
-
-.PHONY: hostile
-hostile: kube ## Put 50 workloads that are made to hurt next to 200 ordinary ones, and compare with a run without them
-	HOSTILE=full $(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/tenant
-
 .PHONY: fleet
 fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and the hub's leader is killed twenty times
 	FLEET_CUT_SECONDS=$(FLEET_CUT_SECONDS) FLEET_UPDATES=$(FLEET_UPDATES) FLEET_KILLS=$(FLEET_KILLS) \

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // secretFile writes a file, or overwrites it.
@@ -94,7 +94,7 @@ func TestCredentials(t *testing.T) {
 
 // TestTLS reaches a server that asks for a client certificate.
 func TestTLS(t *testing.T) {
-	ca, err := kube.NewCA("nats")
+	ca, err := pki.NewCA("nats")
 	if err != nil {
 		t.Fatal(err)
 	}

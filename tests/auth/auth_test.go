@@ -14,8 +14,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // account makes a ServiceAccount and returns its token, which is for audiences; for the API server if there are none.
@@ -166,7 +166,7 @@ func TestDeletedAccountIsOut(t *testing.T) {
 	denied(t, c, matrix{"/api/v1/self": 401})
 }
 
-func clientPair(t *testing.T, ca *kube.CA, name string, groups ...string) *kube.KeyPair {
+func clientPair(t *testing.T, ca *pki.CA, name string, groups ...string) *pki.KeyPair {
 	t.Helper()
 	pair, err := ca.Client(name, groups...)
 	if err != nil {
@@ -197,7 +197,7 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("taken for %s of %v", user, groups)
 	}
 	judge(t, alice, matrix{"/api/v1/changes?namespace=" + ns: 200, "/api/v1/changes": 403})
-	stranger, err := kube.NewCA("clients")
+	stranger, err := pki.NewCA("clients")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,15 @@ import (
 	"github.com/reroll-dev/reroll/tests/contract"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // shared is the line of all tests. Its API takes tokens, certificates of clients, and the word of a proxy.
 var (
 	shared           *line.Line
-	clients, proxies *kube.CA
+	clients, proxies *pki.CA
 	// serving is the CA of the API's own certificate.
-	serving *kube.CA
+	serving *pki.CA
 	// wire holds every request and its answer against the document that the API serves.
 	wire *contract.Wire
 )
@@ -92,9 +93,9 @@ func held(t *testing.T, kinds ...string) {
 // makeFiles writes the certificates that the API needs and returns the flags that name them.
 func makeFiles(dir string) ([]string, error) {
 	var errs [4]error
-	clients, errs[0] = kube.NewCA("clients")
-	proxies, errs[1] = kube.NewCA("proxies")
-	serving, errs[2] = kube.NewCA("serving")
+	clients, errs[0] = pki.NewCA("clients")
+	proxies, errs[1] = pki.NewCA("proxies")
+	serving, errs[2] = pki.NewCA("serving")
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func makeFiles(dir string) ([]string, error) {
 // caller is somebody who uses the API.
 type caller struct {
 	token   string
-	pair    *kube.KeyPair
+	pair    *pki.KeyPair
 	headers map[string]string
 }
 

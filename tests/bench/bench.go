@@ -20,8 +20,6 @@ type bench struct {
 	line   *line.Line
 	client kubernetes.Interface
 	rooms  int
-	// pprof is where the process shows profiles of itself.
-	pprof string
 }
 
 // namespace makes a namespace of its own for one measurement.

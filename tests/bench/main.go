@@ -15,7 +15,6 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
-	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // longest bounds a whole run.
@@ -25,7 +24,6 @@ const longest = 45 * time.Minute
 var measurements = map[string]func(*bench, context.Context) error{
 	"latency": (*bench).latency,
 	"fanout":  (*bench).fanOuts,
-	"sizing":  (*bench).sizing,
 }
 
 // setting is one way of running the line, and what is measured on it.
@@ -41,24 +39,21 @@ var settings = []setting{
 	{"window 1s (default), audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"latency"}},
 	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0, []string{"latency"}},
 	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second, []string{"latency"}},
-	{"what it takes to install, to restart, and to work", kube.Audit{}, time.Second, []string{"sizing"}},
 }
 
 // options are how much is measured.
 type options struct {
-	only    []string
-	edits   int
-	most    int
-	profile string
+	only  []string
+	edits int
+	most  int
 }
 
 func main() {
 	var o options
-	names := "latency,fanout,sizing"
+	names := "latency,fanout"
 	flag.StringVar(&names, "only", names, "what to measure")
 	flag.IntVar(&o.edits, "edits", 100, "single edits for each latency figure")
 	flag.IntVar(&o.most, "dependents", 2000, "largest number of dependents of one config")
-	flag.StringVar(&o.profile, "heap", "", "file for the profile of the heap after the restarts")
 	flag.Parse()
 	o.only = strings.Split(names, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -101,18 +96,14 @@ func (b *bench) all(ctx context.Context, names []string) error {
 }
 
 func onLine(ctx context.Context, s setting, o options) error {
-	addresses, err := port.Addresses(1)
-	if err != nil {
-		return err
-	}
 	l, err := line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &s.audit},
-		Flags: []string{"--coalesce-window", s.window.String(), "--flap-limit", "0", "--enable-pprof", "--pprof-addr", addresses[0]},
+		Flags: []string{"--coalesce-window", s.window.String(), "--flap-limit", "0"},
 	})
 	if err != nil {
 		return err
 	}
 	defer l.Stop()
-	b := &bench{options: o, line: l, client: l.Kube.Client(), pprof: addresses[0]}
+	b := &bench{options: o, line: l, client: l.Kube.Client()}
 	return b.all(ctx, s.measure)
 }

@@ -60,30 +60,3 @@ func TestSilentFeed(t *testing.T) {
 	r.edit("c")
 	r.waitRoll(2, "audit")
 }
-
-// TestFeedBesideAWatch: a feed that nobody has set up is no trouble beside a watch, and is said to be what names the user. Once it has come in, its
-// silence is trouble, also for a process that never heard it.
-func TestFeedBesideAWatch(t *testing.T) {
-	r := newRoom(t, auditv1.LevelNone, "--source=auto")
-	r.edit("b")
-	t.Logf("rolled %s after the edit", r.waitRoll(1, "watch").Round(time.Millisecond))
-	r.waitMetric(`reroll_canary_addresses{state="notSetUp"}`, 1)
-	r.waitMetric("reroll_feed_silent", 0)
-	r.waitCluster("Healthy", "notSetUp", "field manager of the config, with the time from managedFields: the audit feed is not set up.")
-	if log := r.line.Reroll.Log(); strings.Contains(log, "level=WARN") {
-		t.Errorf("a warning, though nothing is wrong:\n%s", log)
-	}
-
-	r.restartKube(auditv1.LevelMetadata)
-	t.Logf("set up after %s", r.waitMetric(`reroll_canary_addresses{state="heard"}`, 1).Round(time.Millisecond))
-	r.waitCluster("Healthy", "heard", "The author of a change is the user in its audit event.")
-	r.edit("c")
-	r.waitRolls(2)
-
-	r.restartKube(auditv1.LevelNone)
-	r.must(errors.Join(r.line.Reroll.Terminate(r.ctx), r.line.Reroll.Start(), r.line.Reroll.WaitReady(r.ctx)))
-	t.Logf("silent %s after a restart", r.waitMetric("reroll_feed_silent", 1).Round(time.Millisecond))
-	r.waitCluster("Degraded", "silent", "while no audit events come.")
-	r.edit("d")
-	r.waitRolls(3)
-}

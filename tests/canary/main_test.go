@@ -187,31 +187,6 @@ func (r *room) restartKube(level auditv1.Level) {
 	r.must(r.line.Kube.StopAPIServer(r.ctx))
 	r.must(r.line.Kube.StartAPIServer(r.ctx))
 }
-
-// waitCluster waits until the API says of the cluster and its one API server what is expected.
-func (r *room) waitCluster(health, state, attribution string) {
-	r.t.Helper()
-	r.wait("the cluster's status", func(ctx context.Context) error {
-		var page struct {
-			Items []struct {
-				Health, Attribution string
-				Feeds               []struct{ State string }
-			}
-		}
-		if err := r.line.Reroll.Get(ctx, "/api/v1/clusters", &page); err != nil {
-			return err
-		}
-		if len(page.Items) != 1 {
-			return fmt.Errorf("%d clusters", len(page.Items))
-		}
-		c := page.Items[0]
-		if c.Health != health || len(c.Feeds) != 1 || c.Feeds[0].State != state || !strings.HasSuffix(c.Attribution, attribution) {
-			return fmt.Errorf("%s, %+v, %q", c.Health, c.Feeds, c.Attribution)
-		}
-		return nil
-	})
-}
-
 // waitVerdict waits until the API says of the Deployment what is expected, as its state and message.
 func (r *room) waitVerdict(parts ...string) {
 	r.t.Helper()

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // weather is what the proxy does to audit batches.
@@ -54,7 +54,7 @@ const maxBatch = 64 << 20
 const forwardTime = 30 * time.Second
 
 // startProxy listens at address and forwards to target, both as host and port.
-func startProxy(address, target string, ca *kube.CA, d *dice) (*proxy, error) {
+func startProxy(address, target string, ca *pki.CA, d *dice) (*proxy, error) {
 	server, err := ca.Server("proxy", "127.0.0.1")
 	if err != nil {
 		return nil, err

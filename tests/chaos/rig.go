@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/pki"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -61,7 +62,7 @@ func (r *rig) start(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	ca, err := kube.NewCA("audit")
+	ca, err := pki.NewCA("audit")
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (r *rig) start(ctx context.Context, o options) error {
 }
 
 // layOut says which programs there are.
-func (r *rig) layOut(ctx context.Context, o options, ca *kube.CA, addresses []string) error {
+func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []string) error {
 	binary := o.Binary
 	if binary == "" {
 		var err error

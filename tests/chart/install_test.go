@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // installs are the values that are installed, with what is different: who serves the kinds of operators has no address to give away, and
@@ -91,7 +92,7 @@ func injected(t *testing.T, cluster *rig.Cluster, version string) {
 	if got := read(`{.metadata.annotations.cert-manager\.io/inject-ca-from}`); got != namespace+"/example-reroll-admission-tls" {
 		t.Errorf("the CA is to come from %q", got)
 	}
-	ca, err := rig.NewCA("cert-manager")
+	ca, err := pki.NewCA("cert-manager")
 	if err != nil {
 		t.Fatal(err)
 	}

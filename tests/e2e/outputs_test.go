@@ -11,9 +11,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -247,4 +250,18 @@ func (r *room) objects(places map[string]said) {
 	if _, err := r.client.CoreV1().Secrets(r.ns).Get(r.ctx, "password", metav1.GetOptions{}); err != nil {
 		r.t.Error("what was planted is gone:", err)
 	}
+}
+
+// runToEnd runs a command that ends by itself.
+func runToEnd(t *testing.T, binary string, env []string, args ...string) (string, int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = append(os.Environ(), env...)
+	output, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatalf("it did not end: %v\n%s", err, output)
+	}
+	return string(output), cmd.ProcessState.ExitCode()
 }

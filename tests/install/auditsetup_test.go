@@ -3,7 +3,6 @@ package install_test
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -110,34 +109,5 @@ func (r *reader) restart(ctx context.Context, t *testing.T, cluster *kube.Cluste
 	}
 	if err := cluster.StartAPIServer(ctx, flags...); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestKindPatch: what is for kind is a patch that kubectl applies to the manifest of a static pod, as its steps have it.
-func TestKindPatch(t *testing.T) {
-	r := newReader(t)
-	r.install(t.Context(), t)
-	manifest := `{apiVersion: v1, kind: Pod, metadata: {name: kube-apiserver, namespace: kube-system}, spec: {
-  containers: [{name: kube-apiserver, image: x, command: [kube-apiserver, --secure-port=6443], volumeMounts: [{name: certs, mountPath: /etc/ssl/certs}]}],
-  volumes: [{name: certs, hostPath: {path: /etc/ssl/certs}}]}}`
-	if err := os.WriteFile(filepath.Join(r.Dir, "kube-apiserver.yaml"), []byte(manifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	told := r.Follow(t, "reroll audit setup --for kind")
-	var patch string
-	for line := range strings.Lines(told) {
-		if strings.Contains(line, "kubectl patch --local") {
-			patch = strings.ReplaceAll(strings.TrimSpace(line), "settings.yaml", setupFolder+"/settings.yaml")
-		}
-	}
-	r.Follow(t, patch)
-	patched, err := os.ReadFile(filepath.Join(r.Dir, "kube-apiserver-audit.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"- --secure-port=6443\n", "- --audit-webhook-config-file=/etc/kubernetes/reroll/audit-webhook.yaml\n", "- --audit-webhook-batch-max-wait=100ms\n", "path: /etc/kubernetes/reroll\n", "mountPath: /etc/kubernetes/reroll\n"} {
-		if !strings.Contains(string(patched), want) {
-			t.Errorf("%q is not in\n%s", want, patched)
-		}
 	}
 }

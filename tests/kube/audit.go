@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // defaultBatchMaxWait is short, so that tests do not wait; production uses about 100 ms.
@@ -26,7 +28,7 @@ type Audit struct {
 	// TLSServerName is the name that the receiver's certificate must have. Empty: the host in URL.
 	TLSServerName string
 	// Client is the certificate that the API server shows. Empty: none.
-	Client KeyPair
+	Client pki.KeyPair
 	// Token is sent as a bearer token, only over TLS. Empty: none.
 	Token string
 	// Level of the events about writes to ConfigMaps and Secrets. Empty: Metadata.

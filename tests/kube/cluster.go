@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // Options say what cluster to start. The zero value is a whole one with one node, without audit.
@@ -43,7 +45,7 @@ type Cluster struct {
 	binaries Binaries
 	dir      string
 	logDir   string
-	ca       *CA
+	ca       *pki.CA
 	ports    ports
 	admin    *rest.Config
 	client   kubernetes.Interface

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // The files that hold what the programs are known by.
@@ -57,20 +59,20 @@ func (c *Cluster) makeIdentities(context.Context) error {
 
 func (c *Cluster) makeKeys() error {
 	var err error
-	if c.ca, err = NewCA("reroll test cluster"); err != nil {
+	if c.ca, err = pki.NewCA("reroll test cluster"); err != nil {
 		return err
 	}
 	serving, err := c.ca.Server("kube-apiserver", "127.0.0.1", "localhost", "kubernetes.default.svc", serviceAddress)
 	if err != nil {
 		return err
 	}
-	serviceAccounts, err := newServiceAccountKeys()
+	serviceAccounts, err := pki.ServiceAccountKeys()
 	if err != nil {
 		return err
 	}
 	for name, content := range map[string][]byte{
 		caFile:                c.ca.CertPEM(),
-		caKeyFile:             c.ca.pair.KeyPEM,
+		caKeyFile:             c.ca.KeyPEM(),
 		servingCertFile:       serving.CertPEM,
 		servingKeyFile:        serving.KeyPEM,
 		serviceAccountFile:    serviceAccounts.CertPEM,

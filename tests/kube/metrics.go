@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// AuditErrors returns how many audit events the API server has lost since it started: those that it could not send in the end, and
-// those that its buffer had no room for.
-func (c *Cluster) AuditErrors(ctx context.Context) (int, error) {
-	n, err := c.Metric(ctx, "apiserver_audit_error_total")
-	return int(n), err
-}
-
 // Metric returns the sum of the API server's samples of a metric that have all the labels, each given as `name="value"`; 0 if there
 // are none.
 func (c *Cluster) Metric(ctx context.Context, name string, labels ...string) (float64, error) {

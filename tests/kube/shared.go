@@ -2,9 +2,6 @@ package kube
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // SharedVariable names the directory of a control plane that several test binaries use, one after another. The gate starts it once;
@@ -60,7 +59,7 @@ func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
 	}
 	c := &Cluster{options: o, binaries: binaries, dir: dir, logDir: s.LogDir, processes: map[Part]*process{}, attached: true}
 	c.ports.api = &port{Number: s.APIPort}
-	if c.ca, err = readCA(c.file(caFile), c.file(caKeyFile)); err != nil {
+	if c.ca, err = pki.ReadCA(c.file(caFile), c.file(caKeyFile)); err != nil {
 		return nil, err
 	}
 	user := componentUsers[Kubectl]
@@ -75,27 +74,6 @@ func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
 func (o Options) alone() bool {
 	audit := o.Audit != nil && (o.Audit.Level != "" || len(o.Audit.ExtraRules) > 0 || o.Audit.BatchMaxWait != 0 || o.Audit.Throttle)
 	return !o.ControlPlaneOnly || audit || o.Dir != "" || len(o.APIServerFlags) > 0 || o.Nodes > 0 || o.OwnNodes || o.Fsync
-}
-
-// readCA reads a certificate authority that another process has made.
-func readCA(certFile, keyFile string) (*CA, error) {
-	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the control plane's CA: %w", err)
-	}
-	ca := &CA{}
-	if ca.certificate, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
-		return nil, err
-	}
-	var ok bool
-	if ca.key, ok = pair.PrivateKey.(*ecdsa.PrivateKey); !ok {
-		return nil, fmt.Errorf("the control plane's CA has a key of type %T", pair.PrivateKey)
-	}
-	if ca.pair.CertPEM, err = os.ReadFile(certFile); err != nil {
-		return nil, err
-	}
-	ca.pair.KeyPEM, err = os.ReadFile(keyFile)
-	return ca, err
 }
 
 // empty deletes what would stay in a namespace for ever, and be followed by every later Reroll: without controllers, nothing ends the

@@ -5,18 +5,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // certificates are those of the audit webhook: a server's for reroll and a client's for the API server.
 type certificates struct {
 	ca                              []byte
-	client                          kube.KeyPair
+	client                          pki.KeyPair
 	serverCert, serverKey, clientCA string
 }
 
 func makeCertificates(dir, cluster string) (certificates, error) {
-	ca, err := kube.NewCA("audit")
+	ca, err := pki.NewCA("audit")
 	if err != nil {
 		return certificates{}, err
 	}

@@ -7,18 +7,6 @@ import (
 	"fmt"
 )
 
-// Traces returns the ways in which content shows in a text, such as "as hex"; none if it does not. The content must be of at least a dozen
-// bytes.
-func Traces(content string, text []byte) []string {
-	var found []string
-	for form, needle := range forms(content) {
-		if bytes.Contains(text, []byte(needle)) {
-			found = append(found, form)
-		}
-	}
-	return found
-}
-
 // pieceSize is how many characters of content make a piece of it.
 const pieceSize = 8
 

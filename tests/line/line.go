@@ -46,7 +46,6 @@ type Line struct {
 	Reroll *Reroll
 	// Ingest and Dispatch are the processes of these roles if each has its own, and otherwise nil.
 	Ingest, Dispatch *Reroll
-	replicas         []*Reroll
 	dir              string
 	sender           sender
 }
@@ -132,7 +131,7 @@ const stopTime = 30 * time.Second
 
 // Stop ends reroll and the cluster and removes their files.
 func (l *Line) Stop() {
-	for _, r := range append([]*Reroll{l.Ingest, l.Dispatch, l.Reroll}, l.replicas...) {
+	for _, r := range []*Reroll{l.Ingest, l.Dispatch, l.Reroll} {
 		if r == nil {
 			continue
 		}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/poll"
 )
 
 // Build builds the reroll binary from the sources around the working directory and returns its path. The Go build cache makes
@@ -246,52 +247,12 @@ func getOnce(ctx context.Context, url string) (body []byte, wait time.Duration, 
 	return body, wait, fmt.Errorf("GET %s: %s: %s", url, response.Status, body)
 }
 
-// stop is an error that ends Poll.
-type stop struct{ error }
-
 // Stop marks an error that will not go away, so that Poll gives up.
-func Stop(err error) error { return stop{err} }
+func Stop(err error) error { return poll.Stop(err) }
 
-const (
-	// firstPause and longestPause are between two tries of Poll: soon at first, and seldom where a machine is busy.
-	firstPause   = 20 * time.Millisecond
-	longestPause = 500 * time.Millisecond
-	// patience is how long one Poll waits unless REROLL_PATIENCE says otherwise: no test may hold by the speed of the machine.
-	patience = 4 * time.Minute
-)
-
-// waits returns how long one Poll waits.
-func waits() time.Duration {
-	if asked, err := time.ParseDuration(os.Getenv("REROLL_PATIENCE")); err == nil {
-		return asked
-	}
-	return patience
-}
-
-// Poll calls check until it returns nil, for minutes if it must, and also longer than a deadline of ctx. It gives up at once when ctx is
-// canceled or check returns an error of Stop. An error says how long and how often it tried, and carries the last answer.
+// Poll calls check until it returns nil; see poll.Until.
 func Poll(ctx context.Context, check func(context.Context) error) error {
-	begun, pause := time.Now(), firstPause
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), waits())
-	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			cancel()
-		}
-	})()
-	for tries := 1; ; tries++ {
-		err := check(own)
-		var final stop
-		if err == nil || errors.As(err, &final) {
-			return err
-		}
-		select {
-		case <-own.Done():
-			return fmt.Errorf("gave up after %s and %d tries: %w", time.Since(begun).Round(time.Second), tries, err)
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, longestPause)
-	}
+	return poll.Until(ctx, check)
 }
 
 // Eventually fails the test unless check returns nil in time; see Poll. what says what is waited for.

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/reroll-dev/reroll/tests/poll"
 )
 
 // Rolls takes down each change of a Deployment's spec, as the API server's watch shows it.
@@ -111,7 +113,7 @@ func (r *Rolls) WaitTotal(ctx context.Context, n int) error {
 }
 
 func (r *Rolls) wait(ctx context.Context, check func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, waits())
+	ctx, cancel := context.WithTimeout(ctx, poll.Patience())
 	defer cancel()
 	for {
 		r.mu.Lock()

@@ -9,13 +9,13 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // sender is who posts to ingest.
 type sender struct {
 	ca      []byte
-	pair    kube.KeyPair
+	pair    pki.KeyPair
 	ingest  string
 	cluster string
 }

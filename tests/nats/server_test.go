@@ -44,12 +44,6 @@ func documented(t *testing.T, name string) *server.Server {
 	return natsserver.Run(t, o)
 }
 
-// loginFlags returns the flags with which a user logs in.
-func loginFlags(t *testing.T, user string) []string {
-	t.Helper()
-	return []string{"--nats-user", user, "--nats-password-file", natsserver.PasswordFile(t)}
-}
-
 // TestDocumentedHub: the accounts of a hub in the documentation are those that the program prints, and a hub works with them.
 func TestDocumentedHub(t *testing.T) {
 	written, err := os.ReadFile(filepath.Join(configs, "hub.conf"))

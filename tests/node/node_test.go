@@ -16,6 +16,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/pki"
 	"github.com/reroll-dev/reroll/tests/tools"
 )
 
@@ -37,7 +38,7 @@ const (
 type node struct {
 	kube *kube.Cluster
 	// audit signs the certificates of the audit webhook.
-	audit    *kube.CA
+	audit    *pki.CA
 	helm     string
 	dir      string
 	programs []*program
@@ -128,7 +129,7 @@ func (n *node) ctr(ctx context.Context, args ...string) (string, error) {
 // to the release which is yet to come.
 func (n *node) startControlPlane(ctx context.Context) error {
 	var err error
-	if n.audit, err = kube.NewCA("audit"); err != nil {
+	if n.audit, err = pki.NewCA("audit"); err != nil {
 		return err
 	}
 	client, err := n.audit.Client(line.ClusterName + ".audit.reroll.dev")

@@ -14,8 +14,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/reloader/queue/hub"
-	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
+	"github.com/reroll-dev/reroll/tests/poll"
 )
 
 var (
@@ -164,7 +164,7 @@ func (h *atHub) eventually(t *testing.T, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := line.Poll(ctx, func(context.Context) error {
+	if err := poll.Until(ctx, func(context.Context) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return check()

@@ -1,9 +1,11 @@
-package kube
+// Package pki makes the keys and certificates of tests. It imports nothing of Kubernetes, so that unit tests may use it.
+package pki
 
 import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -48,6 +50,25 @@ func NewCA(name string) (*CA, error) {
 
 // CertPEM returns the authority's own certificate.
 func (ca *CA) CertPEM() []byte { return ca.pair.CertPEM }
+
+// KeyPEM returns the authority's private key.
+func (ca *CA) KeyPEM() []byte { return ca.pair.KeyPEM }
+
+// ReadCA reads a certificate authority that another process has made.
+func ReadCA(certFile, keyFile string) (*CA, error) {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read a CA: %w", err)
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("read a CA: its key is of type %T", pair.PrivateKey)
+	}
+	ca := &CA{certificate: pair.Leaf, key: key}
+	ca.pair.CertPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Leaf.Raw})
+	ca.pair.KeyPEM, err = encodeKey(key)
+	return ca, err
+}
 
 // Server issues a certificate for a TLS server with the given host names and IP addresses.
 func (ca *CA) Server(name string, hosts ...string) (KeyPair, error) {
@@ -122,8 +143,8 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
-// newServiceAccountKeys makes the pair of keys with which service account tokens are signed and checked, the public one as CertPEM.
-func newServiceAccountKeys() (KeyPair, error) {
+// ServiceAccountKeys makes the pair of keys with which service account tokens are signed and checked, the public one as CertPEM.
+func ServiceAccountKeys() (KeyPair, error) {
 	key, err := newKey()
 	if err != nil {
 		return KeyPair{}, err

@@ -1,4 +1,4 @@
-package tenant
+package torment
 
 import (
 	"context"
@@ -70,10 +70,10 @@ func createNamespace(ctx context.Context, client kubernetes.Interface, name stri
 	return err
 }
 
-// editAll edits the config of every ordinary workload once, and returns the times at which the API server had taken the edits.
-func (s *site) editAll(ctx context.Context) (map[string]time.Time, error) {
+// editAll edits the config of every ordinary workload once.
+func (s *site) editAll(ctx context.Context) error {
 	s.edits++
-	core, edited := s.l.Kube.Client().CoreV1(), map[string]time.Time{}
+	core := s.l.Kube.Client().CoreV1()
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for i := range s.Ordinary {
@@ -86,11 +86,10 @@ func (s *site) editAll(ctx context.Context) (map[string]time.Time, error) {
 			_, err = core.Secrets(p.namespace).Patch(ctx, p.name, types.MergePatchType, fmt.Appendf(nil, `{"stringData":{"k":"%d"}}`, s.edits), metav1.PatchOptions{})
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		edited[p.namespace+"/"+p.name] = time.Now()
 	}
-	return edited, nil
+	return nil
 }
 
 // hangs is the label of the objects that the silent webhook is asked about.
