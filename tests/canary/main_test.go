@@ -187,6 +187,7 @@ func (r *room) restartKube(level auditv1.Level) {
 	r.must(r.line.Kube.StopAPIServer(r.ctx))
 	r.must(r.line.Kube.StartAPIServer(r.ctx))
 }
+
 // waitVerdict waits until the API says of the Deployment what is expected, as its state and message.
 func (r *room) waitVerdict(parts ...string) {
 	r.t.Helper()

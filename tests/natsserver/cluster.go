@@ -23,7 +23,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/reroll-dev/reroll/tests/poll"
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -177,6 +177,14 @@ type Led struct{ Stream, Consumer string }
 
 func (l Led) String() string { return strings.TrimSuffix(l.Stream+" "+l.Consumer, " ") }
 
+// stepDown is the subject on which its leader is asked to step down.
+func (l Led) stepDown() string {
+	if l.Consumer == "" {
+		return "$JS.API.STREAM.LEADER.STEPDOWN." + l.Stream
+	}
+	return "$JS.API.CONSUMER.LEADER.STEPDOWN." + l.Stream + "." + l.Consumer
+}
+
 // ErrNoLeader is what Info fails with while somebody answers and nobody leads.
 var ErrNoLeader = errors.New("it has no leader")
 
@@ -206,7 +214,7 @@ func (c *Cluster) Info(ctx context.Context, l Led) (*jetstream.ClusterInfo, erro
 
 // Leader returns who leads, once all replicas are there and know all.
 func (c *Cluster) Leader(ctx context.Context, l Led) (name string, err error) {
-	err = poll.Until(ctx, func(ctx context.Context) error {
+	err = line.Poll(ctx, func(ctx context.Context) error {
 		found, err := c.Info(ctx, l)
 		if err != nil {
 			return fmt.Errorf("who leads %v: %w", l, err)
@@ -227,7 +235,7 @@ func (c *Cluster) Leader(ctx context.Context, l Led) (name string, err error) {
 
 // waitOther waits until somebody else leads.
 func (c *Cluster) waitOther(ctx context.Context, l Led, than string) error {
-	return poll.Until(ctx, func(ctx context.Context) error {
+	return line.Poll(ctx, func(ctx context.Context) error {
 		found, err := c.Info(ctx, l)
 		if err == nil && found.Leader == than {
 			err = fmt.Errorf("%s leads %v still", than, l)
@@ -244,4 +252,50 @@ func (c *Cluster) KillLeader(ctx context.Context, l Led, meanwhile func() error)
 	}
 	c.Kill(name)
 	return errors.Join(meanwhile(), c.waitOther(ctx, l, name), c.Start(name))
+}
+
+// AskToStepDown asks the leader to step down, and waits until another one leads.
+func (c *Cluster) AskToStepDown(ctx context.Context, l Led) error {
+	name, err := c.Leader(ctx, l)
+	if err != nil {
+		return err
+	}
+	if err := c.order(ctx, l, nil); err != nil {
+		return fmt.Errorf("%s leads: %w", name, err)
+	}
+	return c.waitOther(ctx, l, name)
+}
+
+// order asks the leader to step down, as an order says.
+func (c *Cluster) order(ctx context.Context, l Led, order []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	answer, err := c.Conn.RequestWithContext(ctx, l.stepDown(), order)
+	if err != nil {
+		return err
+	}
+	var said struct{ Success bool }
+	if err := json.Unmarshal(answer.Data, &said); err != nil || !said.Success {
+		return fmt.Errorf("the leader of %v answered %s", l, answer.Data)
+	}
+	return nil
+}
+
+// LeadAll makes one member the leader of every stream.
+func (c *Cluster) LeadAll(ctx context.Context, name string) error {
+	streams := c.JetStream.StreamNames(ctx)
+	for stream := range streams.Name() {
+		err := line.Poll(ctx, func(ctx context.Context) error {
+			leader, err := c.Leader(ctx, Led{Stream: stream})
+			if err != nil || leader == name {
+				return err
+			}
+			err = c.order(ctx, Led{Stream: stream}, fmt.Appendf(nil, `{"placement":{"preferred":%q}}`, name))
+			return errors.Join(fmt.Errorf("%s leads %s, and %s has to", leader, stream, name), err)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return streams.Err()
 }
