@@ -58,6 +58,18 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestMetricsByNamespace: the metric with a series for each namespace is there only if the environment asks for it.
+func TestMetricsByNamespace(t *testing.T) {
+	withFlags(t, nil)
+	text, err := shared.Reroll.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, "_by_namespace") || !strings.Contains(text, "reloader_reload_executed_total") {
+		t.Errorf("metrics without METRICS_COUNT_BY_NAMESPACE:\n%s", text)
+	}
+}
+
 // TestAlerts: each sink gets the sentence in its own form, once for a reload.
 func TestAlerts(t *testing.T) {
 	for sink, want := range map[string]string{
@@ -90,6 +102,16 @@ func countsAlerts(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	return strings.Contains(text, "reroll_alerts_total")
+}
+
+// TestAlertsOnlyOnRequest: without exactly ALERT_ON_RELOAD=true nobody is told, and nobody is there who could tell later.
+func TestAlertsOnlyOnRequest(t *testing.T) {
+	r := newReceiver(t)
+	p := withFlags(t, []string{"ALERT_ON_RELOAD=True", "ALERT_WEBHOOK_URL=" + r.URL})
+	p.play(t, oneEdit)
+	if got := r.about(""); len(got) > 0 || countsAlerts(t) {
+		t.Errorf("received %q, and alerts are counted: %t", got, countsAlerts(t))
+	}
 }
 
 // awaitBodies waits until something about a text was received, and returns it.
@@ -129,6 +151,18 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+// TestWebhookLegacyBody: a flag brings back the body of old.
+func TestWebhookLegacyBody(t *testing.T) {
+	r := newReceiver(t)
+	p := withFlags(t, nil, "--webhook-url="+r.URL, "--webhook-legacy-body")
+	p.play(t, strings.ReplaceAll(oneEdit, "Deployment/web: 1", "Deployment/web: 0"))
+	for _, body := range awaitBodies(t, r, "") {
+		if body != `{"webhook":"update successful"}` {
+			t.Errorf("received %s", body)
+		}
+	}
+}
+
 // TestWebhookFailure: a receiver that fails is called again, until it says that it has done its work.
 func TestWebhookFailure(t *testing.T) {
 	r := newReceiver(t)
@@ -152,5 +186,15 @@ func TestLive(t *testing.T) {
 	withFlags(t, nil)
 	if code, answer, err := shared.Reroll.Probe(t.Context(), "/live"); err != nil || code != http.StatusOK || strings.TrimSpace(answer) != "alive" {
 		t.Errorf("/live: %d %q, %v", code, answer, err)
+	}
+}
+
+// TestNoProfiles: nothing shows profiles of the process unless it is asked to.
+func TestNoProfiles(t *testing.T) {
+	withFlags(t, nil)
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"} {
+		if code, answer, err := shared.Reroll.Probe(t.Context(), path); err != nil || code != http.StatusNotFound {
+			t.Errorf("%s: %d %.80q, %v", path, code, answer, err)
+		}
 	}
 }
