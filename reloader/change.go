@@ -107,7 +107,7 @@ type Change struct {
 	RequestedAt     time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the newest request behind this change. Absent if no request was reported."`
 	ReceivedAt      time.Time   `json:"receivedAt,omitzero" doc:"When that report reached Reroll."`
 	VerifiedAt      time.Time   `json:"verifiedAt" doc:"When the live object was read."`
-	Shortened       []Part      `json:"shortened,omitempty" enum:"candidates,keys" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
+	Shortened       bool        `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
 }
 
 // Present reports whether the config existed when the change was verified.

@@ -86,6 +86,6 @@ type WorkloadRecord struct {
 	Keys       string    `json:"countingKeys,omitempty" doc:"The keys of its configs whose change matters, as its annotation lists them. Absent for every key."`
 	Rolls      int       `json:"rolls,omitempty" doc:"About how often it rolled within the last twelve hours. Absent if it did not."`
 	WaitsSince time.Time `json:"waitsSince,omitzero" doc:"Since when it waits for the oldest of its changes. Absent if it waits for none."`
-	Shortened  []Part    `json:"shortened,omitempty" enum:"messages,uses,terms,dependencies" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
+	Shortened  bool      `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
 	UpdatedAt  time.Time `json:"updatedAt" doc:"When its dispatcher last published it."`
 }

@@ -42,7 +42,7 @@ type Reload struct {
 	PatchedAt  time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
 	Rollout    *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if it was not followed."`
 	Requested  string      `json:"requested,omitempty" doc:"The value of the annotation reroll.dev/requested, if that asked for the reload and not a change; then there are no causes."`
-	Shortened  []Part      `json:"shortened,omitempty" enum:"messages,candidates,keys,causes" doc:"What the record lacks because it would have been too large with it. Absent if it is whole."`
+	Shortened  bool        `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
 }
 
 // Latency returns how long Reroll took until the patch: from the earliest request behind it, or from the end of the wait if something held it

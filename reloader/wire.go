@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // WireVersion is the version that this program writes. It reads every version up to this one; see testdata/wire.
@@ -25,22 +27,85 @@ type Record interface {
 func Encode[R Record](r R) ([]byte, error) { return EncodeWithin(r, MaxWireBytes) }
 
 // EncodeWithin returns r as JSON with its version, in at most that many bytes. A Change, a Reload, a WorkloadRecord or a Copy that has more is
-// encoded without the parts that are missed least, and says so in Shortened. Whatever else has more is an error.
+// encoded without details, and with as many entries of its list as have room, and says so in Shortened. Whatever else has more is an error.
 func EncodeWithin[R Record](r R, limit int) ([]byte, error) {
-	for {
-		body, err := json.Marshal(r)
-		if err != nil {
-			return nil, fmt.Errorf("encode %T: %w", r, err)
+	data, err := encode(r)
+	for most := maxShortList; err == nil && len(data) > limit && most > 0; most /= 2 {
+		short, ok := any(&r).(shortener)
+		if !ok {
+			break
 		}
-		data := append(fmt.Appendf(nil, `{"v":%d,`, WireVersion), body[1:]...)
-		if len(data) <= limit {
-			return data, nil
-		}
-		if s, ok := any(&r).(shortener); !ok || !s.shorten() {
-			return nil, fmt.Errorf("encode %T: %d bytes exceed the limit of %d", r, len(data), limit)
+		short.shorten(most)
+		data, err = encode(r)
+	}
+	if err == nil && len(data) > limit {
+		err = fmt.Errorf("encode %T: %d bytes exceed the limit of %d", r, len(data), limit)
+	}
+	return data, err
+}
+
+func encode(r any) ([]byte, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", r, err)
+	}
+	return append(fmt.Appendf(nil, `{"v":%d,`, WireVersion), body[1:]...), nil
+}
+
+const (
+	// maxShortList is the most entries of a list in a record that is too large, and maxShortText the most bytes of a text for people.
+	maxShortList, maxShortText = 1024, 1 << 10
+)
+
+// shortener is a record that may be too large for the store, and that still says something without its details. shorten changes nothing that the record
+// refers to.
+type shortener interface{ shorten(most int) }
+
+// shorten leaves out all keys or none: a list of some would say that the others have not changed.
+func (c *Change) shorten(int) {
+	c.Candidates, c.Old.Keys, c.New.Keys, c.Keys, c.Shortened = nil, nil, nil, nil, true
+}
+
+func (c *Copy) shorten(most int) { c.Change.shorten(most) }
+
+func (r *Reload) shorten(most int) {
+	r.Causes = slices.Clone(r.Causes[:min(most, len(r.Causes))])
+	for i := range r.Causes {
+		r.Causes[i].Candidates, r.Causes[i].Keys = nil, nil
+	}
+	r.Message, r.Rollout, r.Shortened = cut(r.Message), r.Rollout.shortened(), true
+}
+
+func (r *WorkloadRecord) shorten(most int) {
+	r.Edges = slices.Clone(r.Edges[:min(most, len(r.Edges))])
+	for i := range r.Edges {
+		r.Edges[i].Uses = nil
+	}
+	problems := []string{fmt.Sprintf("the record of the workload is too large for the store: it has the first %d dependencies, without their places in the pod template", len(r.Edges))}
+	for _, p := range r.Problems {
+		if !r.Shortened || p != r.Problems[0] {
+			problems = append(problems, cut(p))
 		}
 	}
+	r.Problems, r.Keys, r.Missing, r.Unreadable = problems, "", nil, nil
+	if r.Hold != nil {
+		hold := *r.Hold
+		hold.Message = cut(hold.Message)
+		r.Hold = &hold
+	}
+	r.Rollout, r.Shortened = r.Rollout.shortened(), true
 }
+
+func (r *Rollout) shortened() *Rollout {
+	if r == nil {
+		return nil
+	}
+	short := *r
+	short.Message = cut(short.Message)
+	return &short
+}
+
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxShortText)], "") }
 
 // Decode reads what Encode of this or an earlier version wrote and checks the names in it. Unknown fields are ignored, so that
 // a program can be rolled back. The error wraps ErrNewerVersion if data is from a later program.

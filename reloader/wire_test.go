@@ -45,12 +45,12 @@ var (
 		ID: "c-1", Cluster: "blue", Config: prices, Type: reloader.ChangeUpdated, UID: "u-1", ResourceVersion: "77",
 		Old: before, New: after, Keys: keys, Candidates: []reloader.Candidate{candidate}, Source: reloader.SourceAudit,
 		RequestedAt: at, ReceivedAt: at.Add(time.Second), VerifiedAt: at.Add(2 * time.Second),
-		Shortened: []reloader.Part{reloader.PartKeys},
+		Shortened: true,
 	}
 	wholeReload = reloader.Reload{
 		ID: "r-1", Cluster: "blue", Workload: storage, UID: "u-2", Dialect: "stakater", Strategy: "env-vars",
 		Outcome: reloader.ReasonReloaded, Message: "rolled", Attempts: 2, Generation: 5, DecidedAt: at, PatchedAt: at.Add(time.Second), HeldBy: reloader.ReasonFrozen,
-		Rollout: rolledOut, Requested: "new certificates", Shortened: []reloader.Part{reloader.PartCauses},
+		Rollout: rolledOut, Requested: "new certificates", Shortened: true,
 		Causes: []reloader.Cause{{
 			ChangeID: "c-1", Config: prices, Why: reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
 			OldSum: "aa11", NewSum: "bb22", Keys: keys, Candidates: []reloader.Candidate{candidate}, Source: reloader.SourceAudit,
@@ -68,7 +68,7 @@ var (
 		}},
 		Missing:    []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}},
 		Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}},
-		Shortened:  []reloader.Part{reloader.PartUses},
+		Shortened:  true,
 	}
 	rolledOut = &reloader.Rollout{
 		Result: reloader.ReasonWaitingForOperator, Message: "it is paused: spec.paused", StartedAt: at.Add(time.Second), EndedAt: at.Add(3 * time.Second), Undone: true,
