@@ -2,44 +2,40 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // metrics count what this process does, and ask NATS about the rest when they are scraped.
 type metrics struct {
-	duration   *prometheus.HistogramVec
-	unreadable *prometheus.CounterVec
-	failures   *prometheus.CounterVec
-	dropped    prometheus.Counter
-	registerer prometheus.Registerer
-	all        []prometheus.Collector
+	duration             *prometheus.HistogramVec
+	unreadable, failures *prometheus.CounterVec
+	dropped              prometheus.Counter
 }
 
-// newMetrics makes the metrics and registers them, if there is a registerer.
-func newMetrics(q *Queue) (*metrics, error) {
-	stream := []string{"stream"}
+// newMetrics makes the metrics and registers them, if there is a registerer. A registerer takes those of one queue.
+func newMetrics(q *Queue) *metrics {
+	stream, to := []string{"stream"}, promauto.With(q.options.Registerer)
 	m := &metrics{
-		registerer: q.options.Registerer,
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: to.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "reroll_queue_publish_duration_seconds",
 			Help:    "Time from publishing messages to NATS until they are stored or refused.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}, stream),
-		unreadable: prometheus.NewCounterVec(prometheus.CounterOpts{
+		unreadable: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_queue_unreadable_total", Help: "Stored messages that could not be read.",
 		}, stream),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+		failures: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_queue_publish_errors_total", Help: "Publications that were not stored completely, because NATS did not answer or refused a message.",
 		}, stream),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+		dropped: to.NewCounter(prometheus.CounterOpts{
 			Name: "reroll_queue_dropped_hints_total", Help: "Hints that can never be stored and were dropped.",
 		}),
 	}
@@ -47,27 +43,10 @@ func newMetrics(q *Queue) (*metrics, error) {
 		m.unreadable.WithLabelValues(s)
 		m.failures.WithLabelValues(s)
 	}
-	m.all = []prometheus.Collector{m.duration, m.unreadable, m.failures, m.dropped, usage{q}}
-	if m.registerer == nil {
-		return m, nil
+	if r := q.options.Registerer; r != nil {
+		r.MustRegister(usage{q})
 	}
-	for i, c := range m.all {
-		if err := m.registerer.Register(c); err != nil {
-			m.all = m.all[:i]
-			return nil, fmt.Errorf("queue metrics: %w", err)
-		}
-	}
-	return m, nil
-}
-
-// unregister removes the metrics, so that the queue can be opened again.
-func (m *metrics) unregister(context.Context) error {
-	if m.registerer != nil {
-		for _, c := range m.all {
-			m.registerer.Unregister(c)
-		}
-	}
-	return nil
+	return m
 }
 
 // published counts one publication.
@@ -96,12 +75,8 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Describe implements prometheus.Collector.
-func (u usage) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descBytes, descMaxBytes, descMessages, descStore, descMaxStore, descPending, descUnacked, descAgain} {
-		to <- d
-	}
-}
+// Describe implements prometheus.Collector. It describes nothing, so that it need not repeat what Collect does.
+func (u usage) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (u usage) Collect(to chan<- prometheus.Metric) {

@@ -62,10 +62,7 @@ func (q *Queue) open(ctx context.Context) (err error) {
 	if err := q.prepare(ctx); err != nil {
 		return err
 	}
-	if q.metrics, err = newMetrics(q); err != nil {
-		return err
-	}
-	q.onClose(q.metrics.unregister)
+	q.metrics = newMetrics(q)
 	q.history, q.state = q.startRecorder(HistoryStream), q.startRecorder(StateStream)
 	q.onClose(q.waitForUsers)
 	return nil

@@ -56,15 +56,11 @@ func New(local *queue.Queue, o Options) (*Member, error) {
 	if err := o.Hub.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Member{Options: o, local: local, unsent: map[string]reloader.Copy{}, news: make(chan struct{}, 1)}
-	var err error
-	m.metrics, err = newMetrics(o.Registerer)
-	return m, err
+	return &Member{Options: o, local: local, metrics: newMetrics(o.Registerer), unsent: map[string]reloader.Copy{}, news: make(chan struct{}, 1)}, nil
 }
 
 // Run forwards records and serves those who follow configs, until ctx ends. Whatever is wrong with the hub is logged and tried again.
 func (m *Member) Run(ctx context.Context, to Following) error {
-	defer m.metrics.unregister(m.Registerer)
 	c, err := m.connect(ctx)
 	if err != nil {
 		return nil

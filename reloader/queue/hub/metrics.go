@@ -1,9 +1,8 @@
 package hub
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 type metrics struct {
@@ -11,14 +10,13 @@ type metrics struct {
 	behind, up                   *prometheus.GaugeVec
 }
 
-// newMetrics makes the metrics and registers them, if there is a registerer.
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
-	stream := []string{"stream"}
+// newMetrics makes the metrics and registers them, if there is a registerer. A registerer takes those of one Member.
+func newMetrics(r prometheus.Registerer) *metrics {
 	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, stream)
+		return promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"stream"})
 	}
 	gauge := func(name, help string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, stream)
+		return promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"stream"})
 	}
 	m := &metrics{
 		records:       counter("reroll_forward_records_total", "Records that were stored at the hub."),
@@ -34,27 +32,5 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		m.behind.WithLabelValues(s.stream)
 		m.up.WithLabelValues(s.stream)
 	}
-	if r == nil {
-		return m, nil
-	}
-	for _, c := range m.all() {
-		if err := r.Register(c); err != nil {
-			return nil, fmt.Errorf("forward metrics: %w", err)
-		}
-	}
-	return m, nil
-}
-
-func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.records, m.gaps, m.interruptions, m.behind, m.up}
-}
-
-// unregister removes the metrics, so that another Member can have them.
-func (m *metrics) unregister(r prometheus.Registerer) {
-	if r == nil {
-		return
-	}
-	for _, c := range m.all() {
-		r.Unregister(c)
-	}
+	return m
 }
