@@ -81,7 +81,7 @@ func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace 
 func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
 	kept := maps.Clone(o.Annotations)
 	maps.DeleteFunc(kept, func(key, _ string) bool { return !c.options.KeepAnnotation(key) })
-	manager, written, _ := dataManager(o.ManagedFields)
+	manager, written := dataManager(o.ManagedFields)
 	selector := c.options.ResourceSelector
 	return live.Meta{
 		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Created: o.CreationTimestamp.Time, Annotations: kept, Labels: o.Labels,
@@ -100,44 +100,27 @@ func lastWritten(entries []metav1.ManagedFieldsEntry) (written time.Time) {
 	return written
 }
 
-// dataManager returns the field manager that last wrote data, and when, and whether it has written nothing else: a manager has one time for
-// all that it wrote, by the second. Of two within the same second the one that owns nothing but data wrote it; otherwise no manager is named.
-func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written time.Time, alone bool) {
+// dataManager returns the field manager that last wrote data, and when, by the second. Of several within the same second none is named. A manager has
+// one time for all that it wrote.
+func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written time.Time) {
 	for _, e := range entries {
-		if e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" || e.Time.Time.Before(written) {
-			continue
-		}
-		owns, nothingElse := ownsData(e.FieldsV1.GetRawBytes())
 		switch {
-		case !owns:
-		case e.Time.After(written) || nothingElse && !alone:
-			manager, written, alone = e.Manager, e.Time.Time, nothingElse
-		case nothingElse == alone && e.Manager != manager:
+		case e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" || !ownsData(e.FieldsV1.GetRawBytes()):
+		case e.Time.After(written):
+			manager, written = e.Manager, e.Time.Time
+		case e.Time.Time.Equal(written) && e.Manager != manager:
 			manager = ""
 		}
 	}
-	return manager, written, alone
+	return manager, written
 }
 
-// ownsData reports whether managed fields have data of the object itself, and whether they have nothing else that can be written again. An
-// annotation may be called data, too; most entries do not even look like it and are not decoded.
-func ownsData(fields []byte) (owns, alone bool) {
+// ownsData reports whether managed fields have data of the object itself. An annotation may be called data, too; most entries do not even look like
+// it and are not decoded.
+func ownsData(fields []byte) bool {
 	if !bytes.Contains(fields, []byte(`"f:data"`)) && !bytes.Contains(fields, []byte(`"f:binaryData"`)) {
-		return false, false
+		return false
 	}
 	var own map[string]json.RawMessage
-	if json.Unmarshal(fields, &own) != nil {
-		return false, false
-	}
-	alone = true
-	for field := range own {
-		switch field {
-		case "f:data", "f:binaryData":
-			owns = true
-		case "f:type": // nobody can change it
-		default:
-			alone = false
-		}
-	}
-	return owns, alone
+	return json.Unmarshal(fields, &own) == nil && (own["f:data"] != nil || own["f:binaryData"] != nil)
 }

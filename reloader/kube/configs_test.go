@@ -37,50 +37,18 @@ func TestDataManager(t *testing.T) {
 			}, "b", noon.Add(time.Second),
 		},
 		"same second": {
-			"of two in one second, one may have written a label", []metav1.ManagedFieldsEntry{
-				entry("a", "", `{"f:data":{},"f:metadata":{}}`, noon), entry("b", "", `{"f:data":{}}`, noon), entry("c", "", `{"f:data":{},"f:metadata":{}}`, noon),
-			}, "b", noon,
-		},
-		"same second, both data": {
 			"no single one can be named", []metav1.ManagedFieldsEntry{entry("a", "", `{"f:data":{}}`, noon), entry("b", "", `{"f:data":{}}`, noon)}, "", noon,
 		},
-		"same second, nothing decides": {
-			"no single one can be named", []metav1.ManagedFieldsEntry{
-				entry("a", "", `{"f:data":{},"f:metadata":{}}`, noon), entry("b", "", `{"f:data":{},"f:metadata":{}}`, noon),
-			}, "", noon,
-		},
-		"subresource": {"a subresource holds no data", []metav1.ManagedFieldsEntry{entry("x", "status", `{"f:data":{}}`, noon)}, "", time.Time{}},
+		"an annotation": {"it may be called data", []metav1.ManagedFieldsEntry{entry("x", "", `{"f:metadata":{"f:annotations":{"f:data":{}}}}`, noon)}, "", time.Time{}},
+		"subresource":   {"a subresource holds no data", []metav1.ManagedFieldsEntry{entry("x", "status", `{"f:data":{}}`, noon)}, "", time.Time{}},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			manager, at, _ := dataManager(test.entries)
+			manager, at := dataManager(test.entries)
 			if manager != test.want || !at.Equal(test.at) {
 				t.Errorf("%q at %s, want %q at %s: %s", manager, at, test.want, test.at, test.reason)
 			}
 		})
-	}
-}
-
-func TestDataAlone(t *testing.T) {
-	cases := map[string]struct {
-		fields string
-		want   bool
-		reason string
-	}{
-		"data":           {`{"f:data":{".":{},"f:k":{}},"f:binaryData":{}}`, true, "its time is that of the data"},
-		"data and type":  {`{"f:data":{},"f:type":{}}`, true, "the type of a Secret cannot be changed"},
-		"labels":         {`{"f:data":{},"f:metadata":{"f:labels":{"f:x":{}}}}`, false, "its time may be that of a label"},
-		"immutable":      {`{"f:data":{},"f:immutable":{}}`, false, "its time may be that of the closing"},
-		"labels and not": {`{"f:metadata":{"f:annotations":{"f:data":{}}}}`, false, "there is no data"},
-	}
-	for name, test := range cases {
-		if _, _, got := dataManager([]metav1.ManagedFieldsEntry{entry("m", "", test.fields, noon)}); got != test.want {
-			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
-		}
-	}
-	newest := []metav1.ManagedFieldsEntry{entry("a", "", `{"f:data":{}}`, noon), entry("b", "", `{"f:data":{},"f:metadata":{}}`, noon.Add(time.Second))}
-	if manager, _, alone := dataManager(newest); manager != "b" || alone {
-		t.Errorf("%s, %v: what is told of an older entry says nothing about the newest", manager, alone)
 	}
 }
 
@@ -137,8 +105,8 @@ func FuzzDataManager(f *testing.F) {
 		if json.Unmarshal(data, &entries) != nil {
 			return
 		}
-		manager, at, _ := dataManager(entries)
-		if manager == "" && at.IsZero() {
+		manager, at := dataManager(entries)
+		if manager == "" {
 			return
 		}
 		for _, e := range entries {

@@ -194,33 +194,12 @@ func FuzzReadPodStatus(f *testing.F) {
 		}
 		s := readPodStatus(u)
 		for id := range s.objects {
-			if len(id) > maxObjectID || !utf8.ValidString(id) || len(s.objects) > maxObjects {
-				t.Errorf("%d objects, ID of %d bytes: %.300q", len(s.objects), len(id), id)
+			if !utf8.ValidString(id) {
+				t.Errorf("ID %.300q", id)
 			}
 		}
 		if _, proven := decide([]podStatus{s}); proven != s.updated {
 			t.Errorf("one PodStatus that is updated: %t proves: %t", s.updated, proven)
 		}
 	})
-}
-
-// TestManyObjects: of more objects than any driver has, every change is still seen.
-func TestManyObjects(t *testing.T) {
-	read := func(n int, last string) podStatus {
-		list := []any{map[string]any{"id": strings.Repeat("é", 200), "version": last}}
-		for i := range n - 1 {
-			list = append(list, map[string]any{"id": fmt.Sprint(i), "version": "v1"})
-		}
-		u := parsed(t, podStatusJSON)
-		if err := unstructured.SetNestedSlice(u.Object, list, "status", "objects"); err != nil {
-			t.Fatal(err)
-		}
-		return readPodStatus(u)
-	}
-	for n, want := range map[int]int{maxObjects: maxObjects, maxObjects + 1: 1} {
-		before, after := read(n, "v1"), read(n, "v2")
-		if len(before.objects) != want || maps.Equal(before.objects, after.objects) {
-			t.Errorf("%d objects are kept as %d, and a change is seen: %t", n, len(before.objects), !maps.Equal(before.objects, after.objects))
-		}
-	}
 }

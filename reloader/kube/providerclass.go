@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -143,33 +140,9 @@ func readPodStatus(u *unstructured.Unstructured) podStatus {
 			continue
 		}
 		id, _ := fields["id"].(string)
-		s.objects[shortened(id)], _ = fields["version"].(string)
-	}
-	if len(s.objects) > maxObjects { // their changes are still seen, but not which of them changed
-		all, _ := json.Marshal(s.objects) // sorted by key, and never fails
-		s.objects = map[string]string{manyObjects: hashed(string(all))}
+		s.objects[strings.ToValidUTF8(id, "?")], _ = fields["version"].(string)
 	}
 	return s
-}
-
-// Limits on what is kept by name of one PodStatus. No driver comes near them.
-const (
-	maxObjects, maxObjectID = 500, 256
-	// manyObjects is the ID under which a hash of more objects is kept.
-	manyObjects = "(many objects)"
-)
-
-// shortened returns id, or a hash of it if it is too long or not valid text.
-func shortened(id string) string {
-	if len(id) <= maxObjectID && utf8.ValidString(id) {
-		return id
-	}
-	return "#" + hashed(id)
-}
-
-func hashed(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }
 
 // statusWriter returns the field manager that last wrote a status, and when; zero if none did.

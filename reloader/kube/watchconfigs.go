@@ -52,7 +52,7 @@ func (c *Cluster) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 // say which class one is about, so that a touch is about every class of the namespace.
 func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, namespace string, touched func(Touch)) (cache.InformerSynced, error) {
 	classes := kind == reloader.SecretProviderClass
-	resource, writer := configResources[kind], dataWriter
+	resource, writer := configResources[kind], dataManager
 	if classes {
 		resource, writer = providerPodStatuses, statusWriter
 	}
@@ -102,10 +102,4 @@ func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, na
 	}
 	go informer.RunWithContext(ctx)
 	return func() bool { return has() || failed() }, nil
-}
-
-// dataWriter returns the field manager that last wrote data, and when.
-func dataWriter(entries []metav1.ManagedFieldsEntry) (manager string, at time.Time) {
-	manager, at, _ = dataManager(entries)
-	return manager, at
 }
