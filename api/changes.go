@@ -14,8 +14,8 @@ import (
 
 // ChangeFilter is what a listing of changes can be narrowed to. An empty field does not narrow it.
 type ChangeFilter struct {
-	Cluster          string       `query:"cluster" maxLength:"63" doc:"Only changes in this cluster."`
-	Namespace        string       `query:"namespace" maxLength:"63" doc:"Only changes of configs in this namespace."`
+	Cluster          string       `query:"cluster" maxLength:"63" example:"local" doc:"Only changes in this cluster."`
+	Namespace        string       `query:"namespace" maxLength:"63" example:"shop" doc:"Only changes of configs in this namespace."`
 	ConfigKind       string       `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only changes of configs of this kind."`
 	Name             string       `query:"name" maxLength:"253" doc:"Only changes of configs of this name."`
 	Type             string       `query:"type" enum:"Baseline,Updated,Created,Deleted" doc:"Only changes of this type."`
@@ -114,7 +114,7 @@ func waitsFor(w *reloader.WorkloadRecord, config projection.ConfigKey) bool {
 
 type getChangeInput struct {
 	ID      string `path:"id" maxLength:"64" doc:"The change's ID."`
-	Cluster string `query:"cluster" maxLength:"63" doc:"The change's cluster: required if several clusters have a change of this ID."`
+	Cluster string `query:"cluster" maxLength:"63" example:"local" doc:"The change's cluster: required if several clusters have a change of this ID."`
 }
 
 type changeOutput struct {

@@ -19,8 +19,8 @@ const eventStream = "text/event-stream"
 
 // EventFilter is what a stream of events can be narrowed to. An empty field does not narrow it.
 type EventFilter struct {
-	Cluster   string `query:"cluster" maxLength:"63" doc:"Only news about this cluster."`
-	Namespace string `query:"namespace" maxLength:"63" doc:"Only news about this namespace, and about clusters."`
+	Cluster   string `query:"cluster" maxLength:"63" example:"local" doc:"Only news about this cluster."`
+	Namespace string `query:"namespace" maxLength:"63" example:"shop" doc:"Only news about this namespace, and about clusters."`
 }
 
 // Changed is the data of an event.

@@ -17,10 +17,10 @@ import (
 // ExplainFilter narrows the explanations of a workload to some of its configs.
 type ExplainFilter struct {
 	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only the explanation for a config of this kind. Without kind and name, every dependency is explained."`
-	ConfigName string `query:"configName" maxLength:"253" doc:"Only the explanation for a config of this name."`
+	ConfigName string `query:"configName" maxLength:"253" example:"settings" doc:"Only the explanation for a config of this name."`
 
-	ConfigNamespace string `query:"configNamespace" maxLength:"63" doc:"The config's namespace. The workload's own if a config is named without it."`
-	ConfigCluster   string `query:"configCluster" maxLength:"63" doc:"The config's cluster. The workload's own if a config is named without it."`
+	ConfigNamespace string `query:"configNamespace" maxLength:"63" example:"shop" doc:"The config's namespace. The workload's own if a config is named without it."`
+	ConfigCluster   string `query:"configCluster" maxLength:"63" example:"local" doc:"The config's cluster. The workload's own if a config is named without it."`
 }
 
 type getWorkloadInput struct {

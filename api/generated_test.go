@@ -16,7 +16,7 @@ import (
 )
 
 // enoughGenerated is how many requests are enough for each operation to be met in all ways that count.
-const enoughGenerated = 10_000
+const enoughGenerated = 2_000
 
 // sampleOfEach is how many of the generated requests of each route and status are held against the document themselves; all answers are.
 const sampleOfEach = 12

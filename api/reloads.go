@@ -14,18 +14,18 @@ import (
 // ReloadFilter is what a listing of reloads can be narrowed to. An empty field does not narrow it. One cause must meet all that
 // is said about causes.
 type ReloadFilter struct {
-	Cluster    string       `query:"cluster" maxLength:"63" doc:"Only reloads in this cluster."`
-	Namespace  string       `query:"namespace" maxLength:"63" doc:"Only reloads of workloads in this namespace."`
+	Cluster    string       `query:"cluster" maxLength:"63" example:"local" doc:"Only reloads in this cluster."`
+	Namespace  string       `query:"namespace" maxLength:"63" example:"shop" doc:"Only reloads of workloads in this namespace."`
 	Kind       string       `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only reloads of workloads of this kind." example:"Deployment"`
 	Name       string       `query:"name" maxLength:"253" doc:"Only reloads of workloads of this name."`
 	ConfigKind string       `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only reloads that a config of this kind caused."`
-	ConfigName string       `query:"configName" maxLength:"253" doc:"Only reloads that a config of this name caused."`
+	ConfigName string       `query:"configName" maxLength:"253" example:"settings" doc:"Only reloads that a config of this name caused."`
 	Change     string       `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
 	Outcome    view.Outcome `query:"outcome" doc:"Only reloads with this outcome."`
 	Since      time.Time    `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only reloads decided at this time or later (RFC 3339)."`
 
-	ConfigNamespace string `query:"configNamespace" maxLength:"63" doc:"Only reloads that a config of this namespace caused, which need not be the workload's own."`
-	ConfigCluster   string `query:"configCluster" maxLength:"63" doc:"Only reloads that a config of this cluster caused, which need not be the workload's own."`
+	ConfigNamespace string `query:"configNamespace" maxLength:"63" example:"shop" doc:"Only reloads that a config of this namespace caused, which need not be the workload's own."`
+	ConfigCluster   string `query:"configCluster" maxLength:"63" example:"local" doc:"Only reloads that a config of this cluster caused, which need not be the workload's own."`
 }
 
 func (f *ReloadFilter) match(r *reloader.Reload) bool {
@@ -65,7 +65,7 @@ func (a *server) listReloads(ctx context.Context, in *listReloadsInput) (*listed
 
 type getReloadInput struct {
 	ID      string `path:"id" maxLength:"64" doc:"The reload's ID."`
-	Cluster string `query:"cluster" maxLength:"63" doc:"The reload's cluster: required if several clusters have a reload of this ID."`
+	Cluster string `query:"cluster" maxLength:"63" example:"local" doc:"The reload's cluster: required if several clusters have a reload of this ID."`
 }
 
 type reloadOutput struct {

@@ -44,32 +44,48 @@ func mount(router chi.Router, a *server) ([]byte, error) {
 	ui.Mount(router)
 	h := humachi.New(router, config())
 	view.Describe(h.OpenAPI().Components.Schemas)
-	get(h, "/api/v1/changes", "list-changes", "List changes of configs with all that came of them, newest first", inPlace(a, a.listChanges, listChanges, listReloads), 410)
-	get(h, "/api/v1/changes/{id}", "get-change", "Get one change, with all that came of it", a.getChange, 404, 409)
-	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first", inPlace(a, a.listReloads, listReloads), 410)
-	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", a.getReload, 404, 409)
-	get(h, "/api/v1/workloads", "list-workloads", "List opted-in workloads by namespace and name", inPlace(a, a.listWorkloads, listWorkloads))
-	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}", "get-workload", "Get one opted-in workload, with why it does or does not roll for each of its configs", inPlace(a, a.getWorkload, getWorkloads), 404)
-	get(h, "/api/v1/clusters", "list-clusters", "List clusters by name", everywhere(a, a.listClusters, listClusters))
-	get(h, "/api/v1/self", "get-self", "Get who is asking, and which build answers", a.getSelf)
-	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took", inPlace(a, a.getStats, listChanges, listReloads))
-	huma.Register(h, operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed", http.StatusUnsupportedMediaType), a.listImpact)
-	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Hear which listings have changed, as server-sent events")
+	get(h, "/api/v1/changes", "list-changes", "List changes of configs with all that came of them, newest first",
+		"A change is a verified fact: which config went from which content to which, in which keys, and who may have written that. Each has the decisions about workloads that came of it, and the workloads that still wait for it.",
+		inPlace(a, a.listChanges, listChanges, listReloads), 410)
+	get(h, "/api/v1/changes/{id}", "get-change", "Get one change, with all that came of it", "IDs are in the listing.", a.getChange, 404, 409)
+	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first",
+		"A reload is the decision about one workload: that it rolled, or why not, for which changes, when, and what became of the rollout.", inPlace(a, a.listReloads, listReloads), 410)
+	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", "IDs are in the listing.", a.getReload, 404, 409)
+	get(h, "/api/v1/workloads", "list-workloads", "List opted-in workloads by namespace and name",
+		"Each has what it depends on and its verdict: one state, one sentence, and the next command. With unsettled there are those that wait or need attention.", inPlace(a, a.listWorkloads, listWorkloads))
+	get(h, "/api/v1/workloads/{cluster}/{namespace}/{kind}/{name}", "get-workload", "Get one opted-in workload, with why it does or does not roll for each of its configs",
+		"The verdict is about the whole workload, each explanation about one config.", inPlace(a, a.getWorkload, getWorkloads), 404)
+	get(h, "/api/v1/clusters", "list-clusters", "List clusters by name",
+		"Each has its health with its problems, where its hints come from, how much waits, and freezes, pauses and windows.", everywhere(a, a.listClusters, listClusters))
+	get(h, "/api/v1/self", "get-self", "Get who is asking, and which build answers", "Without authentication nobody is asking.", a.getSelf)
+	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took",
+		"The span is cut into buckets of whole seconds. What is no longer kept is not counted.", inPlace(a, a.getStats, listChanges, listReloads))
+	impact := operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed",
+		"For use before a merge. Rates, limits of how many roll at once, steps, and pauses that select by labels are not foretold.", http.StatusUnsupportedMediaType)
+	huma.Register(h, impact, a.listImpact)
+	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Hear which listings have changed, as server-sent events",
+		"Ask again for what you show when an event names its listing. Nothing is replayed: whoever opens a stream is told of everything at once.")
 	events.Responses = describeEvents(h)
 	huma.Register(h, events, inPlace(a, a.streamEvents, watchChanges, watchReloads, watchWorkloads))
 	view.Settle(h.OpenAPI().Components.Schemas)
+	exemplify(h.OpenAPI())
+	docs, err := docsPage(h.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	router.Get("/docs", docs.ServeHTTP)
 	return document(h.OpenAPI())
 }
 
 // get registers a route that answers GET. Its errors are the statuses that only such routes answer with.
-func get[I, O any](h huma.API, path, id, summary string, handle func(context.Context, *I) (*O, error), errors ...int) {
-	huma.Register(h, operation(http.MethodGet, path, id, summary, errors...), handle)
+func get[I, O any](h huma.API, path, id, summary, description string, handle func(context.Context, *I) (*O, error), errors ...int) {
+	huma.Register(h, operation(http.MethodGet, path, id, summary, description, errors...), handle)
 }
 
 // operation describes a route. Besides errors, it can answer with what any route can.
-func operation(method, path, id, summary string, errors ...int) huma.Operation {
+func operation(method, path, id, summary, description string, errors ...int) huma.Operation {
 	return huma.Operation{
-		Method: method, Path: path, OperationID: id, Summary: summary, MaxBodyBytes: maxImpactBody,
+		Method: method, Path: path, OperationID: id, Summary: summary, Description: description, MaxBodyBytes: maxImpactBody,
 		Errors: append(errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
 			http.StatusServiceUnavailable),
 	}

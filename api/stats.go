@@ -18,8 +18,8 @@ const (
 )
 
 type getStatsInput struct {
-	Cluster   string    `query:"cluster" maxLength:"63" doc:"Only what happened in this cluster."`
-	Namespace string    `query:"namespace" maxLength:"63" doc:"Only what happened in this namespace."`
+	Cluster   string    `query:"cluster" maxLength:"63" example:"local" doc:"Only what happened in this cluster."`
+	Namespace string    `query:"namespace" maxLength:"63" example:"shop" doc:"Only what happened in this namespace."`
 	Since     time.Time `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"The beginning of the span (RFC 3339). An hour before its end if absent."`
 	Until     time.Time `query:"until" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"The end of the span (RFC 3339). Now if absent."`
 	Buckets   int       `query:"buckets" minimum:"1" maximum:"500" default:"60" doc:"Into how many pieces the span is cut."`

@@ -15,15 +15,15 @@ import (
 // WorkloadFilter is what a listing of workloads can be narrowed to. An empty field does not narrow it. One dependency must meet
 // all that is said about dependencies.
 type WorkloadFilter struct {
-	Cluster    string `query:"cluster" maxLength:"63" doc:"Only workloads in this cluster."`
-	Namespace  string `query:"namespace" maxLength:"63" doc:"Only workloads in this namespace."`
+	Cluster    string `query:"cluster" maxLength:"63" example:"local" doc:"Only workloads in this cluster."`
+	Namespace  string `query:"namespace" maxLength:"63" example:"shop" doc:"Only workloads in this namespace."`
 	Kind       string `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only workloads of this kind." example:"Deployment"`
 	Name       string `query:"name" maxLength:"253" doc:"Only workloads of this name."`
 	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only workloads that depend on a config of this kind."`
-	ConfigName string `query:"configName" maxLength:"253" doc:"Only workloads that depend on a config of this name."`
+	ConfigName string `query:"configName" maxLength:"253" example:"settings" doc:"Only workloads that depend on a config of this name."`
 
-	ConfigNamespace string `query:"configNamespace" maxLength:"63" doc:"Only workloads that depend on a config of this namespace, which need not be their own."`
-	ConfigCluster   string `query:"configCluster" maxLength:"63" doc:"Only workloads that depend on a config of this cluster, which need not be their own."`
+	ConfigNamespace string `query:"configNamespace" maxLength:"63" example:"shop" doc:"Only workloads that depend on a config of this namespace, which need not be their own."`
+	ConfigCluster   string `query:"configCluster" maxLength:"63" example:"local" doc:"Only workloads that depend on a config of this cluster, which need not be their own."`
 }
 
 func (f *WorkloadFilter) match(w *reloader.WorkloadRecord) bool {
@@ -93,10 +93,10 @@ func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*li
 
 // WorkloadPath names one workload.
 type WorkloadPath struct {
-	Cluster   string `path:"cluster" maxLength:"63" doc:"The workload's cluster."`
-	Namespace string `path:"namespace" maxLength:"63" doc:"The workload's namespace."`
+	Cluster   string `path:"cluster" maxLength:"63" example:"local" doc:"The workload's cluster."`
+	Namespace string `path:"namespace" maxLength:"63" example:"shop" doc:"The workload's namespace."`
 	Kind      string `path:"kind" maxLength:"63" doc:"The workload's kind." example:"Deployment"`
-	Name      string `path:"name" maxLength:"253" doc:"The workload's name."`
+	Name      string `path:"name" maxLength:"253" example:"cart" doc:"The workload's name."`
 }
 
 func (p WorkloadPath) key() projection.WorkloadKey {
