@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 				env.Values[fleetKey{}] = f
 				return nil
 			},
-			Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "edit": edit, "many": many, "serves": serves, "stream": stream, "cut": cut},
+			Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "many": many, "serves": serves},
 			UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		})
 	}
@@ -61,26 +61,6 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("code %d, want %d", got, want)
 	}
-}
-
-// edit records a change and a reload that it caused: edit CHANGE RELOAD.
-func edit(ts *testscript.TestScript, _ bool, args []string) {
-	f := ts.Value(fleetKey{}).(*fleet)
-	f.change(args[0], reloader.ChangeUpdated, reloader.ConfigMap, "settings", "carol")
-	f.reload(args[1], args[0])
-}
-
-// stream waits until one more stream of events is open than at the last call: stream.
-func stream(ts *testscript.TestScript, _ bool, _ []string) {
-	f := ts.Value(fleetKey{}).(*fleet)
-	if _, open := <-f.streams; !open {
-		ts.Fatalf("no stream was opened")
-	}
-}
-
-// cut breaks all connections that are open: cut.
-func cut(ts *testscript.TestScript, _ bool, _ []string) {
-	ts.Value(fleetKey{}).(*fleet).CloseClientConnections()
 }
 
 // many records so many changes: many N.

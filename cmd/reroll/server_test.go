@@ -2,9 +2,7 @@ package main
 
 import (
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,14 +17,12 @@ type fleet struct {
 	*httptest.Server
 	records *projection.Projection
 	next    uint64
-	// streams has a word for each stream of events that was opened.
-	streams chan struct{}
 }
 
 // newFleet serves a bit of everything: Deployment cart, which alice's change of settings has rolled, and which is held back for a
 // Secret; Deployment till, which waits for nothing; and a second cluster, if there is to be one, whose cart uses a config of another namespace.
 func newFleet(second bool) (*fleet, error) {
-	f := &fleet{records: projection.New(projection.Limits{}), streams: make(chan struct{}, 16)}
+	f := &fleet{records: projection.New(projection.Limits{})}
 	handler, err := api.New(api.Options{
 		Records: f.records, Version: "v1.2.3",
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), RequestRate: 1e9,
@@ -42,34 +38,9 @@ func newFleet(second bool) (*fleet, error) {
 		f.records.PutWorkload(workloadOf("west", "shop", "cart", edgeOf(reloader.ConfigMap, "settings", ""), shared))
 	}
 	f.records.SetCaughtUp()
-	f.Server = httptest.NewServer(f.tell(handler))
+	f.Server = httptest.NewServer(handler)
 	return f, nil
 }
-
-// tell tells of each stream as soon as its first bytes are sent: what is recorded from then on is in it.
-func (f *fleet) tell(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/api/v1/events" {
-			w = &teller{ResponseWriter: w, tell: sync.OnceFunc(func() { f.streams <- struct{}{} })}
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// teller tells of the first bytes that are sent.
-type teller struct {
-	http.ResponseWriter
-	tell func()
-}
-
-// FlushError sends what was written, and tells.
-func (t *teller) FlushError() error {
-	defer t.tell()
-	return http.NewResponseController(t.ResponseWriter).Flush()
-}
-
-// Unwrap lets deadlines through.
-func (t *teller) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 func (f *fleet) fill() {
 	f.change("c-0", reloader.ChangeBaseline, reloader.ConfigMap, "settings", "")

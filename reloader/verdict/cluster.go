@@ -90,14 +90,14 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 		case "silent":
 			found = append(found, Problem{fmt.Sprintf("No audit events%s come from the API server at %s.", ofKind(f), f.Address), "reroll audit check"})
 		case "refused":
-			found = append(found, Problem{fmt.Sprintf("The API server at %s refuses canaries: Reroll may not patch the ConfigMap and the Secret reroll-canary.", f.Address), "reroll doctor"})
+			found = append(found, Problem{fmt.Sprintf("The API server at %s refuses canaries: Reroll may not patch the ConfigMap and the Secret reroll-canary.", f.Address), "reroll check"})
 		}
 	}
 	for _, f := range s.Faults {
 		found = append(found, Problem{end(f.Part + " of the dispatcher: " + f.Reason), "kubectl -n " + own + " get pods"})
 	}
 	for _, g := range gaps(positions, now) {
-		found = append(found, Problem{g, "reroll clusters " + s.Cluster})
+		found = append(found, Problem{g, "reroll get clusters " + s.Cluster + " -o yaml"})
 	}
 	if s.ControlProblem != "" {
 		found = append(found, Problem{end(s.ControlProblem), fmt.Sprintf("kubectl -n %s edit configmap %s", own, control.ConfigMap)})

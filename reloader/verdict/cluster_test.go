@@ -37,12 +37,12 @@ func TestOfCluster(t *testing.T) {
 			feed("silent")(s)
 			s.Feeds[0].Quiet = []reloader.QuietKind{{Kind: reloader.Secret}}
 		}, Degraded, "No audit events of Secrets come from the API server at 10.0.0.1:6443.", "reroll audit check", "while no audit events come"},
-		"refused canaries":       {feed("refused"), Degraded, "refuses canaries", "reroll doctor", "while no audit events come"},
+		"refused canaries":       {feed("refused"), Degraded, "refuses canaries", "reroll check", "while no audit events come"},
 		"not ready":              {func(s *reloader.ClusterStatus) { s.Ready = false }, Degraded, "still recording", "kubectl -n ops get pods", "audit feed"},
 		"faulty part":            {func(s *reloader.ClusterStatus) { s.Faults = []reloader.Fault{{Part: "nats", Reason: "away"}} }, Degraded, "nats of the dispatcher: away.", "kubectl -n ops get pods", "audit feed"},
 		"unreadable control":     {func(s *reloader.ClusterStatus) { s.ControlProblem = "freeze: what?" }, Degraded, "freeze: what?", "kubectl -n ops edit configmap reroll-control", "audit feed"},
-		"dropped records":        {gap(reloader.GapAgedOut, time.Hour), Degraded, "Up to 3 records of the history are missing here", "reroll clusters c1", "audit feed"},
-		"lost records":           {gap(reloader.GapStreamRemade, time.Hour), Degraded, "Records of the history may be missing here", "reroll clusters c1", "audit feed"},
+		"dropped records":        {gap(reloader.GapAgedOut, time.Hour), Degraded, "Up to 3 records of the history are missing here", "reroll get clusters c1 -o yaml", "audit feed"},
+		"lost records":           {gap(reloader.GapStreamRemade, time.Hour), Degraded, "Records of the history may be missing here", "reroll get clusters c1 -o yaml", "audit feed"},
 		"an old gap":             {gap(reloader.GapAgedOut, 25*time.Hour), Healthy, "", "", "audit feed"},
 		"away":                   {func(s *reloader.ClusterStatus) { s.At = now.Add(-2 * time.Minute) }, Away, "no status for 2m0s", "kubectl -n ops get pods", "audit feed"},
 		"a clock that is behind": {func(s *reloader.ClusterStatus) { s.At, s.StoredAt = now.Add(-time.Hour), now }, Healthy, "", "", "audit feed"},

@@ -56,7 +56,7 @@ func (c Case) thaw(f reloader.Freeze) (message, next string) {
 	if c.Status != nil && c.Status.ControlProblem != "" {
 		return end(c.Status.ControlProblem), fmt.Sprintf("kubectl -n %s edit configmap %s", cmp.Or(c.Status.Namespace, ownNamespace), control.ConfigMap)
 	}
-	return "All reloads are frozen" + terms(f) + ".", c.own("reroll thaw")
+	return "All reloads are frozen" + terms(f) + ".", c.own("reroll resume -A")
 }
 
 // ownNamespace is the namespace that the commands take for Reroll's own.

@@ -57,5 +57,5 @@ func (c Case) often() string {
 	if c.Record.Rolls < manyRolls {
 		return ""
 	}
-	return fmt.Sprintf(" It has rolled about %d times within twelve hours: reroll reloads -n %s shows for what.", c.Record.Rolls, c.Workload.Namespace)
+	return fmt.Sprintf(" It has rolled about %d times within twelve hours: reroll get reloads -n %s shows for what.", c.Record.Rolls, c.Workload.Namespace)
 }

@@ -47,7 +47,7 @@ func unreachable(c Case) (Verdict, bool) {
 	}
 	return Verdict{
 		Message: fmt.Sprintf("The dispatcher of cluster %s has published no status for %s; %s.", c.Cluster, silence(c.Status, c.Now).Round(time.Second), known),
-		Next:    "reroll doctor",
+		Next:    "reroll check",
 	}, true
 }
 
@@ -66,7 +66,7 @@ func notOptedIn(c Case) (Verdict, bool) {
 		v.Message = ref(c.Workload) + " exists, and is not opted in. " + end(live.Typo)
 	case live.Asks:
 		v.Message = ref(c.Workload) + " exists and asks for configs, and Reroll has no record of it: its namespace or kind is left out, or it was annotated a moment ago."
-		v.Next = "reroll doctor"
+		v.Next = "reroll check"
 	default:
 		v.Message = ref(c.Workload) + " exists, and is not opted in."
 	}
@@ -101,12 +101,12 @@ func unreadable(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	u := c.Record.Unreadable[0]
-	v := Verdict{Next: "reroll doctor"}
+	v := Verdict{Next: "reroll check"}
 	switch {
 	case u.Config == reloader.Config{}:
 		v.Message = fmt.Sprintf("The configs of the workload cannot be read, so their changes go unnoticed: %s", end(u.Message))
 	case u.Config.Cluster != "":
-		v.Message, v.Next = fmt.Sprintf("%s, so its changes go unnoticed.", u.Message), "reroll clusters"
+		v.Message, v.Next = fmt.Sprintf("%s, so its changes go unnoticed.", u.Message), "reroll get clusters"
 	default:
 		v.Message = fmt.Sprintf("%s cannot be read, so its changes go unnoticed: %s", named(u.Config), end(u.Message))
 	}
@@ -245,7 +245,7 @@ func noConfigs(c Case) (Verdict, bool) {
 }
 
 func noBaseline(c Case) (Verdict, bool) {
-	return Verdict{Message: "Reroll has not recorded yet which content this workload runs with. That takes some seconds.", Next: "reroll doctor"},
+	return Verdict{Message: "Reroll has not recorded yet which content this workload runs with. That takes some seconds.", Next: "reroll check"},
 		slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Handled.How == "" })
 }
 

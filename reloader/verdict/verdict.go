@@ -1,5 +1,5 @@
 // Package verdict judges how a workload stands: one state, one sentence and the next command. Everything that answers people takes these
-// from here: the REST API with the dashboard, explain, workloads, status and doctor. It is pure: the caller passes the records and the time.
+// from here: the REST API with the dashboard, explain, workloads, status and check. It is pure: the caller passes the records and the time.
 package verdict
 
 import (

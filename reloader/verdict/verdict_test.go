@@ -119,11 +119,11 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Unreadable = []reloader.Unreadable{{Config: secret, Message: "secrets is forbidden"}}
 			},
-			state: Unreadable, message: "Secret shop/api-pasword cannot be read, so its changes go unnoticed: secrets is forbidden.", next: "reroll doctor",
+			state: Unreadable, message: "Secret shop/api-pasword cannot be read, so its changes go unnoticed: secrets is forbidden.", next: "reroll check",
 		},
 		"nothing to read": {
 			record: func(r *reloader.WorkloadRecord) { r.Unreadable = []reloader.Unreadable{{Message: "a list failed"}} },
-			state:  Unreadable, message: "a list failed", next: "reroll doctor",
+			state:  Unreadable, message: "a list failed", next: "reroll check",
 		},
 		"not shared by its owner": {
 			record: func(r *reloader.WorkloadRecord) {
@@ -131,19 +131,19 @@ func TestFaultsOfNewcomers(t *testing.T) {
 				c.Cluster = "east"
 				r.Unreadable = []reloader.Unreadable{{Config: c, Message: "it cannot be followed: no followers"}}
 			},
-			state: Unreadable, message: "it cannot be followed: no followers, so its changes go unnoticed.", next: "reroll clusters",
+			state: Unreadable, message: "it cannot be followed: no followers, so its changes go unnoticed.", next: "reroll get clusters",
 		},
 		"uses no config":        {record: func(r *reloader.WorkloadRecord) { r.Edges = nil }, state: NoConfigs, message: "ask for no ConfigMap or Secret", next: "kubectl -n shop get deployment/web -o yaml"},
 		"patch refused":         {record: hold(reloader.ReasonRefused, "quota exceeded", time.Time{}), state: Failed, message: "quota exceeded", next: "reroll retry shop/Deployment/web"},
-		"frozen":                {record: hold(reloader.ReasonFrozen, "release in progress", now.Add(time.Hour)), status: frozen, state: Frozen, message: `All reloads are frozen ("release in progress") by alice since 2026-11-21 11:00:00 UTC until 2026-11-21 13:00:00 UTC.`, next: "reroll thaw"},
-		"frozen a second ago":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: frozen, state: Frozen, message: "until 2026-11-21 13:00:00 UTC", next: "reroll thaw"},
-		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "until 2026-11-21 13:00:00 UTC. The next change waits.", next: "reroll thaw"},
+		"frozen":                {record: hold(reloader.ReasonFrozen, "release in progress", now.Add(time.Hour)), status: frozen, state: Frozen, message: `All reloads are frozen ("release in progress") by alice since 2026-11-21 11:00:00 UTC until 2026-11-21 13:00:00 UTC.`, next: "reroll resume -A"},
+		"frozen a second ago":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: frozen, state: Frozen, message: "until 2026-11-21 13:00:00 UTC", next: "reroll resume -A"},
+		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "until 2026-11-21 13:00:00 UTC. The next change waits.", next: "reroll resume -A"},
 		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window"},
 		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
 		"frozen elsewhere": {
 			record: hold(reloader.ReasonFrozen, "sale", time.Time{}),
 			status: &reloader.ClusterStatus{Namespace: "ops", Freeze: reloader.Freeze{Frozen: true}},
-			state:  Frozen, message: `All reloads are frozen ("sale") until somebody thaws them.`, next: "reroll thaw --reroll-namespace ops",
+			state:  Frozen, message: `All reloads are frozen ("sale") until somebody resumes them.`, next: "reroll resume -A --reroll-namespace ops",
 		},
 		"frozen by what cannot be read": {
 			record: hold(reloader.ReasonFrozen, "ConfigMap reroll-control: it cannot be read", time.Time{}), status: unread,
@@ -164,7 +164,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
-		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "changed back and forth", next: "reroll reloads"},
+		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "changed back and forth", next: "reroll get reloads"},
 		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "missing: Secret/shop/gone", time.Time{}), state: MissingConfig, message: "Secret/shop/gone"},
 		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
@@ -178,10 +178,10 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"overtaken":          {record: rollout(reloader.ReasonOvertaken, "its template was changed again"), state: UpToDate, message: "runs with the newest content"},
 		"rolling":            {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "was marked at 2026-11-21 12:00:00 UTC and is rolling out.", next: "kubectl -n shop rollout status deployment/web"},
-		"just opted in":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: NoBaseline, message: "not recorded yet", next: "reroll doctor"},
+		"just opted in":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: NoBaseline, message: "not recorded yet", next: "reroll check"},
 		"never changed":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
-		"dispatcher down":    {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; what is on record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll doctor"},
-		"down, not opted in": {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll doctor"},
+		"dispatcher down":    {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; what is on record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll check"},
+		"down, not opted in": {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll check"},
 		"all is well":        {record: func(*reloader.WorkloadRecord) {}, state: UpToDate, message: "runs with the newest content"},
 	} {
 		if tc.status == nil {
@@ -215,7 +215,7 @@ func TestLive(t *testing.T) {
 		{Live{}, "shop/Deployment/web exists, and is not opted in.", annotate},
 		{Live{Lacking: "there is no namespace shop"}, "There is no namespace shop.", "kubectl get deployment -A"},
 		{Live{Typo: "a/atuo is unknown: did you mean a/auto?", Asks: true}, "shop/Deployment/web exists, and is not opted in. a/atuo is unknown: did you mean a/auto?", annotate},
-		{Live{Asks: true}, "shop/Deployment/web exists and asks for configs, and Reroll has no record of it: its namespace or kind is left out, or it was annotated a moment ago.", "reroll doctor"},
+		{Live{Asks: true}, "shop/Deployment/web exists and asks for configs, and Reroll has no record of it: its namespace or kind is left out, or it was annotated a moment ago.", "reroll check"},
 	} {
 		got := Judge(Case{Cluster: "local", Workload: web, Live: &c.live, Now: now})
 		if want := (Verdict{State: NotOptedIn, Reason: reloader.ReasonNotOptedIn, NeedsAttention: true, Message: c.message, Next: c.next}); got != want {
@@ -315,7 +315,7 @@ func TestRestartsOfOthers(t *testing.T) {
 	}
 	r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: now}, 12
 	got = Judge(Case{Cluster: "local", Workload: web, Record: r, Now: now})
-	if got.State != Rolling || !strings.HasSuffix(got.Message, "It has rolled about 12 times within twelve hours: reroll reloads -n shop shows for what.") {
+	if got.State != Rolling || !strings.HasSuffix(got.Message, "It has rolled about 12 times within twelve hours: reroll get reloads -n shop shows for what.") {
 		t.Errorf("%+v", got)
 	}
 }

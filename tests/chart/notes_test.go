@@ -34,7 +34,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		has   []string
 		hasNo []string
 	}{
-		"audit events": {"dryRun=false", []string{"   reroll audit setup --namespace reroll-system --for kubeadm\n   reroll audit check --namespace reroll-system\n"}, []string{"pod waits"}},
+		"audit events": {"dryRun=false", []string{"   reroll audit setup --reroll-namespace reroll-system --for kubeadm\n   reroll audit check --reroll-namespace reroll-system\n"}, []string{"pod waits"}},
 		"audit events of a token": {
 			"source=audit,ingest.tls.requireClientCert=false,ingest.tokens.existingSecret=t,ingest.tls.existingSecret=mine",
 			[]string{"--for kubeadm --token-file FILE\n", "The pod waits for Secret mine with tls.crt, tls.key (for example-reroll-ingest.reroll-system.svc).\n"},
@@ -46,25 +46,25 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"audit setup", "ingest-tls"},
 		},
 		"the API as it is": {"dryRun=false", []string{"   reroll status --reroll-namespace=reroll-system\n"}, []string{"token"}},
-		"an exposed API":   {"api.service.enabled=true,api.insecureHTTP=true", []string{"create token ACCOUNT --audience=reroll > token", "reroll status --reroll-namespace=reroll-system --token-file=token"}, nil},
+		"an exposed API":   {"api.service.enabled=true,api.insecureHTTP=true", []string{`export REROLL_TOKEN="$(kubectl -n reroll-system create token ACCOUNT --audience=reroll)"`, "reroll status --reroll-namespace=reroll-system\n"}, nil},
 		"an exposed API with TLS": {
 			"api.service.enabled=true,api.tls.existingSecret=t,api.audiences={a}",
-			[]string{"create token ACCOUNT --audience=a > token", "reroll status --reroll-namespace=reroll-system --certificate-authority=ca.crt --token-file=token"},
+			[]string{"create token ACCOUNT --audience=a)", "reroll status --reroll-namespace=reroll-system\n"},
 			nil,
 		},
 		"an API for certificates": {
 			"api.auth=mtls,api.tls.existingSecret=t",
 			[]string{
-				"a CA in ca.crt of that Secret",
-				"reroll status --reroll-namespace=reroll-system --certificate-authority=ca.crt --client-certificate=you.crt --client-key=you.key",
+				"client certificates alone, of a CA in ca.crt of Secret t",
+				"curl --cert",
 			},
 			[]string{"create token"},
 		},
-		"an API for certificates and tokens": {`api.auth=mtls\,token,api.tls.existingSecret=t`, []string{"--token-file=token"}, []string{"--client-certificate"}},
+		"an API for certificates and tokens": {`api.auth=mtls\,token,api.tls.existingSecret=t`, []string{"create token ACCOUNT"}, []string{"curl --cert"}},
 		"an API for a proxy alone": {
 			"api.auth=request-header,api.tls.existingSecret=t,api.proxyNames={front}",
 			[]string{"reroll status --server=https://PROXY"},
-			[]string{"port-forward", "--certificate-authority=ca.crt", "create token"},
+			[]string{"port-forward", "create token"},
 		},
 		"no volume":             {"dryRun=false", []string{"when the pod moves, the history is lost", "persistence.enabled=true"}, nil},
 		"a volume":              {"persistence.enabled=true", nil, []string{"history is lost"}},
@@ -74,10 +74,10 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		"no watch":              {"source=audit", []string{"lists and watches no Secrets"}, []string{"may list and watch"}},
 		"a hub": {
 			"deploymentMode=hub,nats.url=nats://n:4222,api.service.enabled=true,api.insecureHTTP=true",
-			[]string{"reroll hub permissions c1 c2", "reroll hub add c1 ", "reroll clusters --reroll-namespace=reroll-system --token-file=token"},
+			[]string{"reroll hub permissions c1 c2", "reroll hub add c1 ", "reroll get clusters --reroll-namespace=reroll-system\n"},
 			[]string{"audit setup", "history is lost"},
 		},
-		"a cluster of a fleet": {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll clusters east"}, nil},
+		"a cluster of a fleet": {"hub.url=tls://h:4222,clusterName=east", []string{"audit setup", "\nSee that it reaches the hub: reroll get clusters east"}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

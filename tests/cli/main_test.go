@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,7 +50,7 @@ func newDesk(t *testing.T) *desk {
 	var err error
 	d.binary, err = line.Build(ctx)
 	d.must(err)
-	for _, name := range []string{"kubectl-reroll", "kubectl_complete-reroll"} {
+	for _, name := range []string{"reroll", "kubectl-reroll", "kubectl_complete-reroll"} {
 		d.must(os.Symlink(d.binary, filepath.Join(d.bin, name)))
 	}
 	policy, err := exec.CommandContext(ctx, d.binary, "audit", "setup", "--for", "kubeadm", "--print", "policy").Output()
@@ -154,33 +153,44 @@ func (d *desk) waitFor(text string, args ...string) {
 	}
 }
 
-// watch starts to watch, does something once nothing can be missed any more, and returns the only event that is wanted.
-func (d *desk) watch(kind string, do func()) (e event) {
+// watch starts to watch, does something once nothing can be missed any more, and returns the ID of the next reload.
+func (d *desk) watch(do func()) (id string) {
 	d.t.Helper()
-	cmd := d.command("watch", "-n", d.ns, "--types", kind, "--count", "1", "-o", "json")
-	var output bytes.Buffer
-	cmd.Stdout = &output
-	told, err := cmd.StderrPipe()
+	ctx, cancel := context.WithTimeout(d.ctx, waitTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, d.binary, "get", "reloads", "-n", d.ns, "-w", "-o", "name")
+	cmd.Env = d.environment()
+	output, err := cmd.StdoutPipe()
 	d.must(err)
+	known := d.reroll(0, "get", "reloads", "-n", d.ns, "-o", "name")
 	d.must(cmd.Start())
-	line, err := bufio.NewReader(told).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, "watching ") {
-		d.t.Fatalf("it says %q: %v", line, err)
-	}
 	do()
-	d.must(cmd.Wait())
-	d.must(json.Unmarshal(output.Bytes(), &e))
-	return e
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if id = lines.Text(); !strings.Contains(known, id) {
+			break
+		}
+	}
+	cancel()
+	_ = cmd.Wait()
+	if id == "" {
+		d.t.Fatal("the watch has ended without a reload")
+	}
+	return id
 }
 
-// event is what the tests read of an event.
-type event struct {
-	Event string
-	Data  struct {
-		Outcome string
-		Causes  []struct {
-			Candidates []struct{ User string }
-		}
+// next runs the last of the next commands that a command prints, as it is printed, which must end with a code.
+func (d *desk) next(code int, args ...string) {
+	d.t.Helper()
+	said := d.reroll(0, args...)
+	i := strings.LastIndex(said, "Next: ")
+	if i < 0 {
+		d.t.Fatalf("reroll %s names no next command:\n%s", strings.Join(args, " "), said)
+	}
+	line, _, _ := strings.Cut(said[i+len("Next: "):], "\n")
+	cmd := exec.CommandContext(d.ctx, "sh", "-c", line)
+	cmd.Env = d.environment()
+	if output, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != code {
+		d.t.Fatalf("%s: code %d, want %d: %s", line, cmd.ProcessState.ExitCode(), code, output)
 	}
 }
 

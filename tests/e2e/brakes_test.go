@@ -34,8 +34,8 @@ func TestFreeze(t *testing.T) {
 	r.create(deployment("web", usesEnvFrom("app")))
 	r.waitBaseline("web", 1)
 
-	if out := r.operate("freeze", "--reason", "incident 7"); !strings.HasPrefix(out, "frozen until it is thawed (ConfigMap ") {
-		t.Errorf("freeze says %q", out)
+	if out := r.operate("pause", "-A", "--reason", "incident 7"); !strings.HasPrefix(out, "paused all workloads everywhere until resumed (ConfigMap ") {
+		t.Errorf("pause says %q", out)
 	}
 	r.setData("app", "k", "b")
 	r.waitHold("web", "Frozen", "incident 7")
@@ -46,7 +46,7 @@ func TestFreeze(t *testing.T) {
 		t.Errorf("rolled %d times although frozen", got)
 	}
 	r.setData("app", "k", "c")
-	r.operate("thaw")
+	r.operate("resume", "-A")
 	r.waitRolls("web", 1)
 
 	t.Log("plain kubectl freezes, too")

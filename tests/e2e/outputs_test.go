@@ -221,13 +221,13 @@ func (r *room) commands(places map[string]said) {
 	binary, err := line.Build(r.ctx)
 	r.must(err)
 	for command, control := range map[string]string{
-		"changes -o wide": "password", "reloads -o wide": "refused", "workloads -o wide": "refused", "workloads -o yaml": "refused",
-		"status": "local", "clusters -o wide": "local", "doctor -o json": "local",
+		"get changes -o wide": "password", "get reloads -o wide": "refused", "get workloads -o wide": "refused", "get workloads -o yaml": "refused",
+		"status": "local", "get clusters -o wide": "local", "check -o json": "local",
 		"explain " + r.ns + "/Deployment/refused": "password", "impact " + r.ns + "/Secret/password": "refused",
-		"doctor migrate -o json": "refused", "doctor migrate -o wide": "refused",
+		"migrate -o json": "refused", "migrate -o wide": "refused",
 	} {
 		args := strings.Fields(command)
-		if strings.HasPrefix(command, "doctor migrate") {
+		if strings.HasPrefix(command, "migrate") {
 			args = append(args, "--kubeconfig", r.line.Kube.Kubeconfig(), "-n", r.ns)
 		} else {
 			args = append(args, "--server", r.line.Reroll.API)

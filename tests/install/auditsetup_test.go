@@ -66,7 +66,7 @@ func TestAuditSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := service.Spec.ClusterIP + ":9443"
-	for _, want := range []string{"Release reroll in namespace reroll takes the audit events of cluster local at https://" + address, "1. ", "reroll audit check --files ."} {
+	for _, want := range []string{"Release reroll in namespace reroll takes the audit events of cluster local at https://" + address, "1. ", "reroll audit check"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q is not in\n%s", want, told)
 		}
@@ -77,7 +77,7 @@ func TestAuditSetup(t *testing.T) {
 
 	// Before the API server has the files nothing is proven, and what is there already is well.
 	told, code := r.try(t, "reroll audit check --timeout 5s")
-	if code != 1 || !strings.Contains(told, "✗ audit events: none has come in since this began") || !strings.Contains(told, "✓ ingest "+p.ingest+": it takes audit events with these credentials") {
+	if code != 1 || !strings.Contains(told, "✗ audit events: none has come in since this began") {
 		t.Errorf("code %d:\n%s", code, told)
 	}
 	if strings.Contains(strings.ReplaceAll(told, "✗ audit events", ""), "✗") {

@@ -20,7 +20,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// census is what reroll doctor migrate says, as far as the test reads it.
+// census is what reroll migrate says, as far as the test reads it.
 type census struct {
 	Items []struct {
 		Workload struct{ Name string }
@@ -206,14 +206,14 @@ func (s shop) versions(t *testing.T) map[string]string {
 	return found
 }
 
-// doctor runs reroll doctor migrate as somebody who may read, and nothing else, and expects its code.
+// doctor runs reroll migrate as somebody who may read, and nothing else, and expects its code.
 func (s shop) doctor(t *testing.T, code int) (said census) {
 	t.Helper()
 	binary, err := line.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "doctor", "migrate", "--kubeconfig", s.watcher(t), "--namespace", s.namespace, "--output", "json")
+	cmd := exec.CommandContext(t.Context(), binary, "migrate", "--kubeconfig", s.watcher(t), "--namespace", s.namespace, "--output", "json")
 	output, err := cmd.Output()
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {

@@ -10,7 +10,7 @@ type fault struct {
 	then string
 	// ask is the workload to explain; Deployment/web if empty.
 	ask string
-	// state begins the first line of explain, which has cause and next in it. status is what reroll status says of the workload, if it should need
+	// state begins the first line of explain, which has cause in it, and the last line has next. status is what reroll status says of the workload, if it should need
 	// attention.
 	state, cause, next string
 	calm               bool
@@ -141,8 +141,8 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 		state: "UpToDate", cause: "Nothing has changed since Reroll first saw it", calm: true,
 	},
 	"a config of another namespace": {
-		objects: app + deployment(`reroll.dev/configmaps: default/other`, fromApp),
-		state:   "MissingConfig", cause: "ConfigMap default/other does not exist, or is not shared with namespace", next: "annotate configmap/other reroll.dev/share-with=",
+		objects: app + deployment(`reroll.dev/configmaps: default/other`, fromApp), then: "kubectl -n default create configmap other --from-literal=level=info\n",
+		state: "MissingConfig", cause: "ConfigMap default/other does not exist, or is not shared with namespace", next: "annotate configmap/other reroll.dev/share-with=",
 	},
 	"auto on the config": {
 		objects: "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, annotations: {" + auto + "}}\ndata: {level: info}\n---\n" + deployment("", fromApp), then: edit, calm: true,

@@ -72,29 +72,52 @@ func (d *desk) apply(namespace, objects string) {
 	}
 }
 
-// verdict returns the first line of what reroll explains. Its exit code is no matter: it is not 0 for what is not on record.
-func (d *desk) verdict(ref string) string {
+// said is what reroll explain prints: the state and the cause in the first line, and the next command in the last.
+type said struct{ cause, next string }
+
+// explain returns what reroll explains. Its exit code is no matter: it is not 0 for what is not on record.
+func (d *desk) explain(ref string) (s said) {
 	cmd := exec.CommandContext(d.ctx, "sh", "-c", "reroll explain "+ref)
 	cmd.Env = d.env
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = cmd.Run()
-	first, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	return first
+	out, _ := cmd.CombinedOutput()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	s.cause = lines[0]
+	s.next, _ = strings.CutPrefix(lines[len(lines)-1], "Next: ")
+	if len(lines) == 1 || s.next == lines[len(lines)-1] {
+		s.next = ""
+	}
+	return s
 }
 
-// await waits until the first line of an explanation is as it should be.
-func (d *desk) await(ref string, right func(string) bool) {
+// await waits until an explanation is as it should be, and returns it.
+func (d *desk) await(ref string, right func(said) bool) (s said) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, time.Minute)
 	defer cancel()
-	var line string
 	err := poll(ctx, func() bool {
-		line = d.verdict(ref)
-		return right(line)
+		s = d.explain(ref)
+		return right(s)
 	})
 	if err != nil {
-		d.t.Errorf("explain %s: %s", ref, line)
+		d.t.Errorf("explain %s: %+v", ref, s)
+	}
+	return s
+}
+
+// try runs a next command as it is printed. It works if it ends well, answers no, or follows a rollout that goes on; an editor changes nothing.
+func (d *desk) try(command string) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", "exec "+command)
+	cmd.Env = append(d.env, "KUBE_EDITOR=true")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	answered := strings.HasPrefix(command, "reroll check") && !strings.Contains(stderr.String(), "reroll:")
+	follows := strings.Contains(command, "rollout status") && ctx.Err() != nil
+	if err != nil && !answered && !follows {
+		d.t.Errorf("%s: %v: %s", command, err, stderr.String())
 	}
 }
 
@@ -123,8 +146,8 @@ func TestFaults(t *testing.T) {
 		d.apply(namespaces[name], f.objects)
 	}
 	for name, f := range faults {
-		d.await(f.ref(namespaces[name]), func(line string) bool {
-			return !strings.HasPrefix(line, "NoBaseline") && (f.state == "NotOptedIn" || !strings.HasPrefix(line, "NotOptedIn"))
+		d.await(f.ref(namespaces[name]), func(s said) bool {
+			return !strings.HasPrefix(s.cause, "NoBaseline") && (f.state == "NotOptedIn" || !strings.HasPrefix(s.cause, "NotOptedIn"))
 		})
 		_, err := d.shell(namespaces[name], f.then)
 		d.must(err)
@@ -134,18 +157,23 @@ func TestFaults(t *testing.T) {
 			d := *d
 			d.t = t
 			ref := f.ref(namespaces[name])
-			d.await(ref, func(line string) bool {
-				return strings.HasPrefix(line, f.state+": ") && strings.Contains(line, f.cause) && strings.Contains(line, f.next)
+			s := d.await(ref, func(s said) bool {
+				return strings.HasPrefix(s.cause, f.state+": ") && strings.Contains(s.cause, f.cause) && strings.Contains(s.next, f.next)
 			})
-			line := d.verdict(ref)
-			t.Log(line)
+			t.Logf("%+v", s)
 			status, err := d.shell("", "reroll status")
 			d.must(err)
 			if listed := strings.Contains(status, ref+" ") || strings.Contains(status, ref+":"); listed == f.calm {
-				t.Errorf("%s\nis in the status: %t\n%s", line, listed, status)
+				t.Errorf("%s\nis in the status: %t\n%s", s.cause, listed, status)
+			}
+			if s.next != "" && !f.calm && !strings.Contains(status, "Next: "+s.next+"\n") {
+				t.Errorf("the status does not name %q:\n%s", s.next, status)
 			}
 			if f.state != "NotOptedIn" {
-				d.expectPage(ref, line)
+				d.expectPage(ref, s)
+			}
+			if s.next != "" {
+				d.try(s.next)
 			}
 		})
 	}
@@ -154,15 +182,15 @@ func TestFaults(t *testing.T) {
 }
 
 // expectPage expects that the API tells the dashboard's page of a workload what the first line of explain says.
-func (d *desk) expectPage(ref, line string) {
+func (d *desk) expectPage(ref string, s said) {
 	d.t.Helper()
 	var page struct {
 		Verdict struct{ State, Message, Next string }
 	}
 	d.must(d.line.Reroll.Get(d.ctx, "/api/v1/workloads/local/"+ref, &page))
 	v := page.Verdict
-	if v.State == "" || !strings.HasPrefix(line, v.State+": "+v.Message) || !strings.HasSuffix(line, v.Next) {
-		d.t.Errorf("the page has %+v, explain %s", v, line)
+	if v.State == "" || s.cause != v.State+": "+v.Message || s.next != v.Next {
+		d.t.Errorf("the page has %+v, explain %+v", v, s)
 	}
 }
 
@@ -172,35 +200,38 @@ func (d *desk) cluster(namespace string) {
 	ref := namespace + "/Deployment/web"
 	says := func(ref string, parts ...string) {
 		d.t.Helper()
-		d.await(ref, func(line string) bool {
+		d.await(ref, func(s said) bool {
 			for _, part := range parts {
-				if !strings.Contains(line, part) {
+				if !strings.Contains(s.cause+" Next: "+s.next, part) {
 					return false
 				}
 			}
 			return true
 		})
 	}
-	says("nosuch/"+ref, "nosuch", "local")
-	if line := d.verdict(ref + " --config cm/ap"); !strings.HasPrefix(line, "NotADependency: No annotation of the workload asks for ConfigMap "+namespace+"/ap: ") || !strings.Contains(line, "Did you mean app?") {
-		d.t.Errorf("a misspelt --config: %s", line)
+	says("nosuch/"+ref, "there is no cluster nosuch; Reroll knows local")
+	says("deploy/web -n nosuch", "here is no namespace nosuch")
+	says("web -n nosuch", "here is no namespace nosuch")
+	says("deploy web -n "+namespace, "UpToDate: ")
+	says(ref+" --server "+d.line.Reroll.API+"/ui", "remove the path /ui")
+	if s := d.explain(ref + " --for-config cm/ap"); !strings.HasPrefix(s.cause, "NotADependency: No annotation of the workload asks for ConfigMap "+namespace+"/ap: ") || !strings.Contains(s.cause, "Did you mean app?") {
+		d.t.Errorf("a misspelt --for-config: %+v", s)
 	}
 	says(namespace+"/Deployment/wbe", "There is no Deployment wbe in namespace "+namespace, "did you mean web?")
-	_, err := d.shell(namespace, "reroll freeze --for 1h --reason 'release in progress' --reroll-namespace default\n"+strings.ReplaceAll(edit, "debug", "warn"))
+	_, err := d.shell(namespace, "reroll pause -A --for 1h --reason 'release in progress' --reroll-namespace default\n"+strings.ReplaceAll(edit, "debug", "warn"))
 	d.must(err)
-	says(ref, "Frozen: ", `"release in progress"`, "until", "Next: reroll thaw --reroll-namespace default")
-	_, err = d.shell(namespace, "reroll thaw --reroll-namespace default")
-	d.must(err)
+	says(ref, "Frozen: ", `"release in progress"`, "until", "Next: reroll resume -A --reroll-namespace default")
+	d.try(d.explain(ref).next)
 	says(ref, "UpToDate: ")
 	_, err = d.shell(namespace, `kubectl -n default patch configmap reroll-control -p '{"data":{"control.yaml":"frezze: {}"}}'`)
 	d.must(err)
 	says(ref, "UpToDate: ", `line 1: unknown key "frezze".`, "The next change waits.", "Next: kubectl -n default edit configmap reroll-control")
-	if said, err := d.shell(namespace, "reroll thaw --reroll-namespace default 2>&1"); err == nil {
+	if said, err := d.shell(namespace, "reroll resume -A --reroll-namespace default 2>&1"); err == nil {
 		d.t.Errorf("what cannot be read is thawed: %s", said)
 	}
 	_, err = d.shell(namespace, "kubectl -n default delete configmap reroll-control")
 	d.must(err)
 	says(ref, "UpToDate: ")
 	d.line.Reroll.Kill()
-	says(ref, "cannot reach Reroll at "+d.line.Reroll.API, "port-forward", "REROLL_SERVER")
+	says(ref, "cannot reach Reroll at "+d.line.Reroll.API, "Set --context for the Reroll of a cluster", "REROLL_SERVER")
 }

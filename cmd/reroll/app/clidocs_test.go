@@ -20,8 +20,6 @@ import (
 const (
 	commandDocument   = "../../../docs/cli.md"
 	commandsGenerated = "<!-- The rest is generated: go generate ./cmd/reroll/app -->\n"
-	// sharedBy is on how many commands a flag must be to be described once for all of them.
-	sharedBy = 6
 )
 
 // commands returns every command, parents first.
@@ -78,7 +76,7 @@ func TestExamplesAreUnderstood(t *testing.T) {
 				}
 				name, isFlag := strings.CutPrefix(word, "--")
 				name, _, _ = strings.Cut(name, "=")
-				if isFlag && cmd.Flags().Lookup(name) == nil {
+				if isFlag && cmd.Flags().Lookup(name) == nil && cmd.Root().PersistentFlags().Lookup(name) == nil {
 					t.Errorf("%s: the example has --%s, which there is not", cmd.CommandPath(), name)
 				}
 			}
@@ -171,49 +169,39 @@ func exitCodes() string {
 	return b.String()
 }
 
-// commandTables describes the flags that many commands have, and lists every command that does something with its other flags.
+// commandTables describes the flags that have one meaning everywhere, and lists every command that does something with its own flags.
 func commandTables(all []*cobra.Command) string {
 	all = slices.DeleteFunc(all, func(cmd *cobra.Command) bool { return !cmd.Runnable() })
 	var shared, table strings.Builder
-	on, described := map[string]int{}, map[string]bool{"help": true}
-	eachFlag := func(do func(cmd *cobra.Command, f *pflag.Flag)) {
-		for _, cmd := range all {
-			if !isRole(cmd) {
-				cmd.Flags().VisitAll(func(f *pflag.Flag) { do(cmd, f) })
-			}
-		}
-	}
-	eachFlag(func(_ *cobra.Command, f *pflag.Flag) { on[f.Name+f.DefValue+f.Usage]++ })
-	flags := map[*cobra.Command][]string{}
-	eachFlag(func(cmd *cobra.Command, f *pflag.Flag) {
-		key, name := f.Name+f.DefValue+f.Usage, "--"+f.Name
+	nameOf := func(f *pflag.Flag) string {
+		name := "--" + f.Name
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", " + name
 		}
-		if value := strings.Trim(defaultOf(f), "`"); value != "" && value != "false" {
+		if value := strings.Trim(defaultOf(f), "`"); value != "" && value != "false" && value != "[]" {
 			name += "=" + value
 		}
-		switch {
-		case on[key] < sharedBy && f.Name != "help":
-			flags[cmd] = append(flags[cmd], "`"+name+"`")
-		case !described[key] && f.Name != "help":
-			described[key] = true
-			fmt.Fprintf(&shared, "| `%s` | %s |\n", name, cell(f.Usage))
-		}
-	})
+		return "`" + name + "`"
+	}
+	all[0].Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { fmt.Fprintf(&shared, "| %s | %s |\n", nameOf(f), cell(f.Usage)) })
 	for _, cmd := range all {
-		own := strings.Join(flags[cmd], " ")
-		if cmd.HasSubCommands() && own == "" {
+		if cmd.HasSubCommands() {
 			continue // it prints what it has below it
 		}
+		var own []string
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" {
+				own = append(own, nameOf(f))
+			}
+		})
 		if isRole(cmd) {
-			own = "[Configuration](configuration.md)"
+			own = []string{"[Configuration](configuration.md)"}
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cell(cmd.Short), own)
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cell(cmd.Short), strings.Join(own, " "))
 	}
-	return "\n## Flags that many commands have\n\n| flag and default | meaning |\n|---|---|\n" + shared.String() +
+	return "\n## Flags that have one meaning on every command\n\n| flag and default | meaning |\n|---|---|\n" + shared.String() +
 		"\n## Commands\n\nFlags stand with their defaults. `reroll COMMAND --help` explains each flag, and has examples.\n\n" +
-		"| command | what it does | its other flags |\n|---|---|---|\n" + table.String()
+		"| command | what it does | its own flags |\n|---|---|---|\n" + table.String()
 }
 
 // cell keeps a text inside its cell of a table.

@@ -8,8 +8,6 @@
 package app
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/cli"
@@ -18,46 +16,13 @@ import (
 
 // Command returns the command line of Reroll.
 func Command(version string) *cobra.Command {
-	root := &cobra.Command{
-		Use:           "reroll",
-		Version:       version,
-		Short:         "Roll Kubernetes workloads when a ConfigMap or Secret that they use has changed",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
-	root.CompletionOptions.DisableDefaultCmd = true
-	add := func(title string, commands ...*cobra.Command) {
-		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
-		for _, cmd := range commands {
-			cmd.GroupID = title
-		}
-		root.AddCommand(commands...)
-	}
-	add("Ask", cli.Questions(version)...)
-	add("Hold back, let go, and ask for", freezeCommand(version), thawCommand(version), pauseCommand(version), resumeCommand(version), reloadCommand(version), retryCommand(version))
-	add("Prepare", append(cli.Preparations(version), hubCommand(version))...)
-	add("Probe", cli.Probes()...)
-	var runs []*cobra.Command
+	root := cli.Root(version)
+	root.AddCommand(hubCommand(version))
 	for _, role := range roles {
-		runs = append(runs, roleCommand(role, version))
+		root.AddCommand(roleCommand(role, version))
 	}
-	add("Run", runs...)
-	root.AddCommand(versionCommand(version))
 	cli.CheckUsage(root)
 	return root
-}
-
-func versionCommand(version string) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  reroll version",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
-			return err
-		},
-	}
 }
 
 // role is one shape in which the program runs.
@@ -117,6 +82,7 @@ func roleCommand(r role, version string) *cobra.Command {
 		Short:   r.short,
 		Example: r.example,
 		Args:    cobra.NoArgs,
+		Hidden:  r.name != "serve", // parts of serve
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.complete(cmd.Flags(), r); err != nil {
 				return err

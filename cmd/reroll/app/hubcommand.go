@@ -61,9 +61,8 @@ func hubAddCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add CLUSTER",
 		Short: "Prepare the NATS of a hub for a cluster",
-		Long: "Prepare the NATS of a hub for a cluster: create the streams of the hub, and what delivers to the cluster the configs that it follows in\n" +
-			"others. Print the account of the cluster for the configuration of NATS. Running it again is harmless.\n\n" +
-			"Add the account first, and reload each server twice: after one reload it does not listen to a new account.",
+		Long: "Create the streams of a hub, and what delivers to the cluster the configs that it follows. Print the account of the cluster for the " +
+			"configuration of NATS: add it first, and reload each server twice. Running this again is harmless.",
 		Example: "  reroll hub add east --nats-url tls://hub:4222 --nats-user HUB --nats-password-file hub.txt",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,8 +87,8 @@ func hubRemoveCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove CLUSTER",
 		Short: "Remove the records of a cluster from a hub",
-		Long: "Remove the records of a cluster from a hub, and its name, which another cluster may have then. The API of the hub forgets it at once.\n\n" +
-			"Remove the account of the cluster from the configuration of NATS first: a cluster that can still write begins again with all its records.",
+		Long: "Remove the records of a cluster from a hub, and its name. Remove the account of the cluster from the configuration of NATS first: a " +
+			"cluster that can still write begins again with all its records.",
 		Example: "  reroll hub remove east --nats-url tls://hub:4222 --nats-user HUB --nats-password-file hub.txt",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -114,7 +113,7 @@ func hubPermissionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "permissions [CLUSTER...]",
 		Short: "Print the accounts of a hub for the configuration of NATS",
-		Long: "Print the accounts of a hub for the configuration of NATS: one that has the records, and one for each cluster, which may write its own.\n" +
+		Long: "Print the accounts of a hub for the configuration of NATS: one that has the records, and one for each cluster, which may write its own. " +
 			"Passwords come from variables in the environment of the NATS server.",
 		Example: "  reroll hub permissions east west",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,19 +1,18 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
@@ -68,7 +67,7 @@ func feed(address, state string, seconds int) reloader.FeedStatus {
 // check runs the command, and returns what it prints and the code that it ends with. Its time is over when over is closed.
 func check(ctx context.Context, t *testing.T, over <-chan struct{}, args ...string) (out string, code int) {
 	t.Helper()
-	c := &auditCheck{pause: time.Millisecond, bound: func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+	bound := func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(ctx)
 		go func() {
 			select {
@@ -78,19 +77,15 @@ func check(ctx context.Context, t *testing.T, over <-chan struct{}, args ...stri
 			}
 		}()
 		return ctx, cancel
-	}}
-	cmd := c.command()
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	var stdout bytes.Buffer
-	cmd.SetOut(&stdout)
-	cmd.SetErr(io.Discard)
-	cmd.SetArgs(args)
-	err := cmd.ExecuteContext(ctx)
+	}
+	out, _, err := runOnly(ctx, func(g *globals) *cobra.Command {
+		return (&auditCheck{globals: g, pause: time.Millisecond, bound: bound}).command()
+	}, args...)
 	code, tell := ExitCode(err)
 	if tell {
-		stdout.WriteString(err.Error())
+		out += err.Error()
 	}
-	return stdout.String(), code
+	return out, code
 }
 
 func TestAuditCheck(t *testing.T) {
@@ -124,23 +119,22 @@ func TestAuditCheck(t *testing.T) {
 		"none comes": {
 			[]view.Cluster{at(0, 5, feed(one, "waiting", 0)), at(60, 5, feed(one, "silent", 0))},
 			"", ExitFailed,
-			[]string{"does not come back; waiting", "✗ audit events: none has come in since this began", "apiserver_audit_error_total", "- audit policy: there is none in reroll-audit", "→ give the folder with --files"},
+			[]string{"does not come back; waiting", "✗ audit events: none has come in since this began", "apiserver_audit_error_total"},
 		},
 		"others come": {
 			[]view.Cluster{at(0, 5, feed(one, "waiting", 0)), at(60, 7, feed(one, "silent", 0))},
-			"-n ops", ExitFailed,
-			[]string{"! audit events: some come in, and no canary among them", "the policy leaves out ConfigMaps or Secrets of namespace ops"},
+			"--reroll-namespace ops", ExitFailed,
+			[]string{"! audit events: some come in, and no canary among them", "the policy leaves out Reroll's own ConfigMaps or Secrets"},
 		},
 		"not set up": {[]view.Cluster{at(0, 0, feed(one, "notSetUp", 0)), at(9, 1, feed(one, "heard", 8))}, "", ExitDone, []string{"? canary through " + one + ": it was written, and no audit event has ever come", "it came back"}},
 		"refused":    {[]view.Cluster{at(0, 5, feed(one, "refused", 0))}, "", ExitFailed, []string{"✗ canary through " + one + ": it is not accepted"}},
-		"none sent":  {[]view.Cluster{at(0, 0), at(30, 0)}, "", ExitFailed, []string{"✗ canary: none are sent", "→ set ingest.canaryInterval=1m"}},
-		"away":       {[]view.Cluster{away}, "", ExitFailed, []string{"✗ dispatcher: it has published no status lately", "→ reroll doctor"}},
+		"none sent":  {[]view.Cluster{at(0, 0), at(30, 0)}, "", ExitFailed, []string{"✗ canary: none are sent", "→ set the interval of canaries to 1m"}},
+		"away":       {[]view.Cluster{away}, "", ExitFailed, []string{"✗ dispatcher: it has published no status lately", "→ reroll check"}},
 		"no status":  {nil, "", ExitFailed, []string{"status: waiting for the first status", "✗ dispatcher: it has published no status"}},
 		"another":    {[]view.Cluster{other}, "--cluster east", ExitUsage, []string{"there is no cluster east: west"}},
 		"no timeout": {nil, "--timeout 0s", ExitUsage, []string{"--timeout must be positive"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
 			server, over := statuses(t, c.looks...)
 			out, code := check(t.Context(), t, over, append(strings.Fields(c.args), "--server", server)...)
 			if code != c.code {
@@ -163,36 +157,8 @@ func TestAuditCheck(t *testing.T) {
 	}
 }
 
-// TestAuditCheckExaminesPolicy: if no canary comes, the policy of setup is examined.
-func TestAuditCheckExaminesPolicy(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if _, _, err := setup(t, released(t), nil, "--for", "kubeadm", "--server", "https://127.0.0.1:1"); err != nil {
-		t.Fatal(err)
-	}
-	run := func() string {
-		t.Helper()
-		server, over := statuses(t, at(0, 0, feed("https://a", "silent", 0)))
-		out, code := check(t.Context(), t, over, "--server", server)
-		if code != ExitFailed {
-			t.Errorf("code %d", code)
-		}
-		return out
-	}
-	if out := run(); !strings.Contains(out, "✓ audit policy: it reports writes of ConfigMaps and Secrets") {
-		t.Errorf("nothing is said of the policy:\n%s", out)
-	}
-	policy := "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n  resources: [{group: \"\", resources: [configmaps]}]\n"
-	if err := os.WriteFile(filepath.Join(auditFolder, "audit-policy.yaml"), []byte(policy), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out := run(); !strings.Contains(out, "deletecollection of secrets by a user") {
-		t.Errorf("the policy is not examined:\n%s", out)
-	}
-}
-
 // TestAuditCheckIsStopped: whoever stops it waits for nothing more.
 func TestAuditCheckIsStopped(t *testing.T) {
-	t.Chdir(t.TempDir())
 	ctx, stop := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stop() }))
 	t.Cleanup(server.Close)
@@ -203,7 +169,6 @@ func TestAuditCheckIsStopped(t *testing.T) {
 
 // TestAuditCheckWithoutServer: where nothing answers, that is an error at once; where something did, it may again.
 func TestAuditCheckWithoutServer(t *testing.T) {
-	t.Chdir(t.TempDir())
 	if out, code := check(t.Context(), t, nil, "--server", "http://127.0.0.1:1"); code != ExitFailed || !strings.Contains(out, "cannot reach Reroll at http://127.0.0.1:1") {
 		t.Errorf("code %d:\n%s", code, out)
 	}

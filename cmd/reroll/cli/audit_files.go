@@ -65,19 +65,19 @@ func (a *auditFiles) chooseServer() error {
 	case a.setup.server != "" || a.to.Dir == "":
 		a.server = a.setup.server
 	case a.from.Type == corev1.ServiceTypeLoadBalancer && len(a.from.Balancers) == 0:
-		return fmt.Errorf("the load balancer of Service %s/%s has no address yet: wait for it, or give --server", a.from.Namespace, a.from.Service)
+		return fmt.Errorf("the load balancer of Service %s/%s has no address yet: wait for it, or give --address", a.from.Namespace, a.from.Service)
 	case a.from.Type == corev1.ServiceTypeLoadBalancer:
 		a.server = address(a.from.Balancers[0], a.from.Port)
 	case a.to.Name == "k0s":
 		if a.from.Type != corev1.ServiceTypeNodePort {
-			return errors.New("a controller of k0s reaches no ClusterIP: set ingest.service.type=NodePort in the chart's values, and give --server https://WORKER:PORT")
+			return errors.New("a controller of k0s reaches no ClusterIP: set ingest.service.type=NodePort in the chart's values, and give --address https://WORKER:PORT")
 		}
-		return fmt.Errorf("a controller of k0s reaches the NodePort of a worker: give --server https://WORKER:%d", a.from.NodePort)
+		return fmt.Errorf("a controller of k0s reaches the NodePort of a worker: give --address https://WORKER:%d", a.from.NodePort)
 	case a.from.Type == corev1.ServiceTypeNodePort:
 		a.server = address("127.0.0.1", a.from.NodePort)
-		a.warnings = append(a.warnings, "the NodePort is reached by way of 127.0.0.1, which kube-proxy in mode nftables does not serve: give --server with the address of a node there")
+		a.warnings = append(a.warnings, "the NodePort is reached by way of 127.0.0.1, which kube-proxy in mode nftables does not serve: give --address with the address of a node there")
 	case a.from.ClusterIP == "":
-		return fmt.Errorf("the Service %s/%s has no address yet: wait for it, or give --server", a.from.Namespace, a.from.Service)
+		return fmt.Errorf("the Service %s/%s has no address yet: wait for it, or give --address", a.from.Namespace, a.from.Service)
 	default:
 		a.server = address(a.from.ClusterIP, a.from.Port)
 	}

@@ -19,7 +19,7 @@ func (a *auditFiles) makeKubeconfig() error {
 	address, err := url.Parse(a.server)
 	// The API server drops a query, and sends no credentials without TLS.
 	if err != nil || address.Scheme != "https" || address.Host == "" || address.RawQuery != "" || strings.Trim(address.Path, "/") != "" {
-		return Usage(fmt.Errorf("--server: %q is not https://HOST:PORT", a.server))
+		return Usage(fmt.Errorf("--address: %q is not https://HOST:PORT", a.server))
 	}
 	cluster := map[string]any{"server": "https://" + address.Host + auditPath + a.content.Cluster, "tls-server-name": a.host()}
 	user := map[string]any{}

@@ -31,65 +31,55 @@ const (
 
 // auditSetup is what the files are made of.
 type auditSetup struct {
-	version                                 string
-	distribution                            string
-	kubeconfig, context, namespace, release string
-	out, print, policy, cluster, server     string
-	caCert, caKey, token                    string
-	lifetime                                time.Duration
-	force                                   bool
-	now                                     func() time.Time
-	find                                    func(ctx context.Context) (kube.Ingest, error)
+	*globals
+	distribution, release      string
+	out, print, policy, server string
+	caCert, caKey, token       string
+	lifetime                   time.Duration
+	force                      bool
+	now                        func() time.Time
+	find                       func(ctx context.Context) (kube.Ingest, error)
 }
 
-func auditSetupCommand(version string) *cobra.Command {
-	s := &auditSetup{version: version, now: time.Now}
+func auditSetupCommand(g *globals) *cobra.Command {
+	s := &auditSetup{globals: g, now: time.Now}
 	s.find = s.findIngest
 	return s.command()
 }
 
 func (s *auditSetup) command() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := take(&cobra.Command{
 		Use:   "setup",
-		Short: "Write all that the API server needs to post its audit events to a running release, and the steps to put it in place",
-		Long: "Write all that the API server needs to post its audit events to a running release: the audit policy, the kubeconfig of the webhook with a client\n" +
-			"certificate of this cluster, and the API server's settings. The release is found through your kubeconfig, and the certificate is signed by the CA\n" +
-			"that Reroll keeps in a Secret. Nothing is written to the cluster. The steps that are left are printed, numbered.\n" +
-			"Where the API server takes no flags, as in EKS, GKE and AKS, the steps say what there is instead.",
-		Example: "  reroll audit setup --for kubeadm\n  reroll audit setup --for k3s -n reroll --release reroll --policy /etc/rancher/k3s/audit-policy.yaml\n" +
-			"  reroll audit setup --for talos --ca-cert ca.crt --ca-key ca.key --out audit-east --force",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
-	}
+		Short: "Write the files and steps by which an API server posts its audit events to Reroll",
+		Long: "Write the audit policy, the webhook's kubeconfig with a client certificate, and the settings of the API server, for a release in the " +
+			"cluster, and print the steps that are left. Nothing is written to the cluster. KIND is one of " + strings.Join(distribution.Names()[:8], ", ") + ",\n" +
+			strings.Join(distribution.Names()[8:], ", ") + ".",
+		Example: "  reroll audit setup --for kubeadm\n  reroll audit setup --for k3s --policy /etc/rancher/k3s/audit-policy.yaml",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
+	}, takesCluster, "reroll-namespace,cluster")
 	f := cmd.Flags()
-	f.StringVar(&s.distribution, "for", "", "kind of cluster: "+strings.Join(distribution.Names(), ", "))
+	f.StringVar(&s.distribution, "for", "", "`KIND` of the cluster")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(distribution.Names(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagRequired("for")
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig file; in a cluster, that cluster is the default")
-	f.StringVar(&s.context, "context", "", "context of the kubeconfig")
-	f.StringVarP(&s.namespace, "namespace", "n", "reroll", "Reroll's own namespace")
-	f.StringVar(&s.release, "release", "", "name of the release, if there are several in the namespace")
-	f.StringVar(&s.out, "out", auditFolder, "folder for the files")
-	f.StringVar(&s.print, "print", "", "print one of the files, and write none: policy, which needs no release, kubeconfig or settings")
+	f.StringVar(&s.policy, "policy", "", "audit policy of the API server, to which Reroll's rules are added")
+	f.StringVar(&s.print, "print", "", "print one file, and write none: policy, kubeconfig or settings")
 	_ = cmd.RegisterFlagCompletionFunc("print", cobra.FixedCompletions([]string{"policy", "kubeconfig", "settings"}, cobra.ShellCompDirectiveNoFileComp))
-	f.BoolVar(&s.force, "force", false, "overwrite files that are there already")
-	f.StringVar(&s.policy, "policy", "", "file of the audit policy that the API server has already; ours is put in front of its rules")
-	f.StringVar(&s.cluster, "cluster", "", "name of the cluster; default: the one that the release has")
-	f.StringVar(&s.server, "server", "", "address of the ingest, https://HOST:PORT, as the API server reaches it; default: that of its Service")
-	f.DurationVar(&s.lifetime, "duration", 365*24*time.Hour, "how long the client certificate is valid")
-	f.StringVar(&s.caCert, "ca-cert", "", "file of the CA of the ingest, if the release has a certificate of yours")
-	f.StringVar(&s.caKey, "ca-key", "", "file of the key of --ca-cert, which signs the client certificate")
-	f.StringVar(&s.token, "token-file", "", "file of a token from the ingest's --ingest-token-file, instead of a client certificate")
+	f.StringVar(&s.out, "out", auditFolder, "folder for the files")
+	f.BoolVar(&s.force, "force", false, "overwrite files")
+	f.StringVar(&s.release, "release", "", "Helm release, if the namespace has several")
+	f.StringVar(&s.server, "address", "", "address of ingest for the API server (default: of its Service)")
+	f.DurationVar(&s.lifetime, "duration", 365*24*time.Hour, "lifetime of the client certificate")
+	f.StringVar(&s.caCert, "ca-cert", "", "CA of ingest's certificate, if it is yours")
+	f.StringVar(&s.caKey, "ca-key", "", "key of --ca-cert, which signs the client certificate")
+	f.StringVar(&s.token, "token-file", "", "token of ingest, instead of a client certificate")
 	cmd.MarkFlagsMutuallyExclusive("ca-key", "token-file")
 	return cmd
 }
 
 // findIngest looks for the release in the cluster of the kubeconfig.
 func (s *auditSetup) findIngest(ctx context.Context) (kube.Ingest, error) {
-	cluster, err := kube.Connect(ctx, kube.Options{
-		Kubeconfig: s.kubeconfig, Context: s.context, Namespace: s.namespace, QPS: 20, Burst: 40, UserAgent: "reroll/" + s.version,
-		KeepAnnotation: func(string) bool { return false },
-	})
+	cluster, err := s.connect(ctx, nil)
 	if err != nil {
 		return kube.Ingest{}, err
 	}
@@ -105,7 +95,7 @@ func (s *auditSetup) run(cmd *cobra.Command) error {
 		return Usage(err)
 	}
 	made := &auditFiles{setup: s, to: d, content: distribution.Standard()}
-	made.content.Namespace, made.content.Release = s.namespace, firstOf(s.release, made.content.Release)
+	made.content.Namespace, made.content.Release = s.own, firstOf(s.release, made.content.Release)
 	if d.Posts() && s.print != "policy" {
 		if made.from, err = s.find(cmd.Context()); err != nil {
 			return s.explain(err)
@@ -123,7 +113,7 @@ func (s *auditSetup) run(cmd *cobra.Command) error {
 	if err := s.write(made.files); err != nil {
 		return err
 	}
-	printWarnings(cmd, made.warnings)
+	warn(cmd, made.warnings)
 	return made.tell(cmd.OutOrStdout())
 }
 
@@ -156,7 +146,7 @@ func (s *auditSetup) check(d distribution.Distribution) error {
 func (s *auditSetup) explain(err error) error {
 	switch {
 	case errors.Is(err, kube.ErrNoRelease):
-		return fmt.Errorf("%w: install the chart with source=auto or source=audit, or name the namespace with -n", err)
+		return fmt.Errorf("%w: install the chart with source=auto or source=audit, or name the namespace with --reroll-namespace", err)
 	case strings.Contains(err.Error(), "several releases"):
 		return fmt.Errorf("%w: name one with --release", err)
 	}
@@ -172,7 +162,7 @@ func (a *auditFiles) show(cmd *cobra.Command) error {
 	if err := make(); err != nil {
 		return err
 	}
-	printWarnings(cmd, a.warnings)
+	warn(cmd, a.warnings)
 	name := map[string]string{"policy": distribution.PolicyFile, "kubeconfig": distribution.KubeconfigFile, "settings": a.to.SettingsFile()}[what]
 	i := slices.IndexFunc(a.files, func(f auditFile) bool { return f.name == name })
 	_, err := cmd.OutOrStdout().Write(a.files[i].content)
@@ -265,26 +255,17 @@ func (a *auditFiles) tell(w io.Writer) error {
 
 // checkCommand is how to check what was set up.
 func (a *auditFiles) checkCommand() string {
-	words := "reroll audit check --files ."
+	words := "reroll audit check"
 	kubeconfig := a.setup.kubeconfig
 	if absolute, err := filepath.Abs(kubeconfig); err == nil && kubeconfig != "" {
 		kubeconfig = absolute // the step is done in another folder
 	}
 	for _, flag := range []struct{ name, value, standard string }{
-		{"--kubeconfig", kubeconfig, ""}, {"--context", a.setup.context, ""}, {"-n", a.content.Namespace, "reroll"}, {"--cluster", a.content.Cluster, "local"},
+		{"--kubeconfig", kubeconfig, ""}, {"--context", a.setup.context, ""}, {"--reroll-namespace", a.content.Namespace, "reroll"}, {"--cluster", a.content.Cluster, "local"},
 	} {
 		if flag.value != flag.standard {
 			words += " " + flag.name + " " + flag.value
 		}
 	}
 	return words
-}
-
-// printableLines is printable for a text of several lines.
-func printableLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = printable(line)
-	}
-	return strings.Join(lines, "\n")
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -25,15 +26,9 @@ import (
 // setup runs the command for a release, and returns what it prints.
 func setup(t *testing.T, from kube.Ingest, err error, args ...string) (out, errs string, failed error) {
 	t.Helper()
-	s := &auditSetup{now: func() time.Time { return now }, find: func(context.Context) (kube.Ingest, error) { return from, err }}
-	cmd := s.command()
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	var stdout, stderr bytes.Buffer
-	cmd.SetOut(&stdout)
-	cmd.SetErr(&stderr)
-	cmd.SetArgs(args)
-	failed = cmd.ExecuteContext(t.Context())
-	return stdout.String(), stderr.String(), failed
+	return runOnly(t.Context(), func(g *globals) *cobra.Command {
+		return (&auditSetup{globals: g, now: func() time.Time { return now }, find: func(context.Context) (kube.Ingest, error) { return from, err }}).command()
+	}, args...)
 }
 
 // released is a release with a CA of its own.
@@ -47,7 +42,7 @@ func released(t *testing.T) kube.Ingest {
 	}
 }
 
-// TestSetupForEach writes the files for every distribution. The doctor finds nothing wrong with them, only their owner can read them, and what is
+// TestSetupForEach writes the files for every distribution. Check finds nothing wrong with them, only their owner can read them, and what is
 // printed is in a golden file.
 func TestSetupForEach(t *testing.T) {
 	for _, d := range distribution.All {
@@ -55,7 +50,7 @@ func TestSetupForEach(t *testing.T) {
 			t.Chdir(t.TempDir())
 			args := []string{"--for", d.Name}
 			if d.Name == "k0s" {
-				args = append(args, "--server", "https://worker-1.example:30943")
+				args = append(args, "--address", "https://worker-1.example:30943")
 			}
 			out, errs, err := setup(t, released(t), nil, args...)
 			if err != nil || errs != "" {
@@ -105,7 +100,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// examine has the doctor look at the files of a distribution.
+// examine has check look at the files of a distribution.
 func examine(t *testing.T, d distribution.Distribution) {
 	t.Helper()
 	var found findings
@@ -193,11 +188,11 @@ func TestSetupFromReleases(t *testing.T) {
 		"a balancer to be":  {func(k *kube.Ingest) { k.Type = "LoadBalancer" }, "--for kubeadm", says{err: "has no address yet"}},
 		"IPv6":              {func(k *kube.Ingest) { k.ClusterIP = "fd00::50" }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "https://[fd00::50]:9443/"}},
 		"no address":        {func(k *kube.Ingest) { k.ClusterIP = "" }, "--for kubeadm", says{err: "has no address yet"}},
-		"a server":          {nil, "--for kubeadm --server https://audit.example", says{file: "audit-webhook.yaml", text: "server: https://audit.example/v1/audit/local"}},
-		"no server":         {nil, "--for kubeadm --server http://audit.example", says{err: "is not https://HOST:PORT"}},
+		"a server":          {nil, "--for kubeadm --address https://audit.example", says{file: "audit-webhook.yaml", text: "server: https://audit.example/v1/audit/local"}},
+		"no server":         {nil, "--for kubeadm --address http://audit.example", says{err: "is not https://HOST:PORT"}},
 		"k0s, a ClusterIP":  {nil, "--for k0s", says{err: "reaches no ClusterIP"}},
-		"k0s, a NodePort":   {func(k *kube.Ingest) { k.Type, k.NodePort = "NodePort", 30943 }, "--for k0s", says{err: "give --server https://WORKER:30943"}},
-		"another namespace": {func(k *kube.Ingest) { k.Namespace, k.Cluster, k.Service = "ops", "east", "rr-ingest" }, "--for kubeadm --kubeconfig /k", says{out: "reroll audit check --files . --kubeconfig /k -n ops --cluster east", file: "audit-webhook.yaml", text: "tls-server-name: rr-ingest.ops.svc"}},
+		"k0s, a NodePort":   {func(k *kube.Ingest) { k.Type, k.NodePort = "NodePort", 30943 }, "--for k0s", says{err: "give --address https://WORKER:30943"}},
+		"another namespace": {func(k *kube.Ingest) { k.Namespace, k.Cluster, k.Service = "ops", "east", "rr-ingest" }, "--for kubeadm --kubeconfig /k", says{out: "reroll audit check --kubeconfig /k --reroll-namespace ops --cluster east", file: "audit-webhook.yaml", text: "tls-server-name: rr-ingest.ops.svc"}},
 		"of the system":     {func(k *kube.Ingest) { k.Namespace = "kube-system" }, "--for kubeadm", says{file: "audit-policy.yaml", text: "namespaces: [kube-public, kube-node-lease]"}},
 		"OpenShift":         {func(k *kube.Ingest) { k.Namespace, k.Cluster = "ops", "east" }, "--for openshift", says{file: "settings.yaml", text: `url: "https://reroll-ingest.ops.svc:9443/v1/shipped/east"`}},
 
@@ -284,13 +279,13 @@ func TestSetupFromReleases(t *testing.T) {
 func TestSetupWithoutRelease(t *testing.T) {
 	t.Chdir(t.TempDir())
 	none := errors.Join(kube.ErrNoRelease)
-	if _, _, err := setup(t, kube.Ingest{}, none, "--for", "kubeadm"); err == nil || !strings.Contains(err.Error(), "source=auto or source=audit, or name the namespace with -n") {
+	if _, _, err := setup(t, kube.Ingest{}, none, "--for", "kubeadm"); err == nil || !strings.Contains(err.Error(), "source=auto or source=audit, or name the namespace with --reroll-namespace") {
 		t.Errorf("without a release: %v", err)
 	}
 	if _, _, err := setup(t, kube.Ingest{}, errors.New("namespace reroll has several releases of Reroll: a, b"), "--for", "kubeadm"); err == nil || !strings.Contains(err.Error(), "name one with --release") {
 		t.Errorf("with several: %v", err)
 	}
-	out, _, err := setup(t, kube.Ingest{}, none, "--for", "eks", "-n", "ops", "--release", "rr")
+	out, _, err := setup(t, kube.Ingest{}, none, "--for", "eks", "--reroll-namespace", "ops", "--release", "rr")
 	if err != nil || !regexp.MustCompile(`(?m)^   helm upgrade rr .*--namespace ops `).MatchString(out) {
 		t.Errorf("EKS: %v\n%s", err, out)
 	}

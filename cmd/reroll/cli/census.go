@@ -28,7 +28,6 @@ type reader interface {
 type census struct {
 	reader
 	adoption.View
-	say func(namespace string)
 	// namespace is the one whose configs are listed, by kind; a kind that may not be listed is not there.
 	namespace string
 	listed    map[reloader.ConfigKind]map[reloader.Config]live.Meta
@@ -37,8 +36,8 @@ type census struct {
 	warnings []string
 }
 
-func newCensus(r reader, v adoption.View, say func(namespace string)) *census {
-	return &census{reader: r, View: v, say: say, reports: []adoption.Report{}, warnings: []string{}}
+func newCensus(r reader, v adoption.View) *census {
+	return &census{reader: r, View: v, reports: []adoption.Report{}, warnings: []string{}}
 }
 
 // take inspects every workload that a tool has touched.
@@ -59,7 +58,6 @@ func (c *census) take(ctx context.Context) error {
 	slices.SortFunc(touched, func(a, b *workload.Workload) int { return compareRefs(a.Ref(), b.Ref()) })
 	for _, w := range touched {
 		if w.Namespace != c.namespace || c.listed == nil {
-			c.say(w.Namespace)
 			if err := c.list(ctx, w.Namespace); err != nil {
 				return err
 			}

@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -53,7 +51,7 @@ func (c *census) answer() (answer, error) {
 	return a, err
 }
 
-func nameOf(w reloader.WorkloadRef) string { return w.Namespace + "/" + w.Kind + "/" + w.Name }
+func nameOf(w reloader.WorkloadRef) string { return workloadRef("", w).String() }
 
 // censusColumns are those of the table; -o wide adds the wide ones.
 var censusColumns = []column{
@@ -68,21 +66,18 @@ var censusColumns = []column{
 }
 
 // show writes a table of the workloads, what needs attention, and a summary.
-func (c *census) show(w io.Writer, wide, headers, colours bool) error {
-	t := table{columns: censusColumns}
+func (c *census) show(l *lines, wide bool) {
+	var rows [][]cell
 	for i := range c.reports {
-		t.add(censusRow(&c.reports[i])...)
+		rows = append(rows, censusRow(&c.reports[i]))
 	}
-	if err := t.write(w, wide, headers, colours); err != nil || !headers {
-		return err
-	}
-	l := newLines(w, colours)
-	l.addf("")
+	l.table(censusColumns, rows, wide, nil)
+	l.add()
 	for i := range c.reports {
 		r := &c.reports[i]
 		name := cell{nameOf(r.Workload) + ": ", bold}
 		for _, f := range r.Findings {
-			l.add(cell{"! ", warn}, name, text(string(f.Kind)+": "+f.Message))
+			l.add(cell{"! ", alert}, name, text(string(f.Kind)+": "+f.Message))
 			l.add(text("    → " + f.Fix))
 		}
 		for _, f := range r.Configs {
@@ -95,7 +90,6 @@ func (c *census) show(w io.Writer, wide, headers, colours bool) error {
 	s := c.summary()
 	l.addf("%s; the first start rolls %d; %d with conflicts, %d with typos, %d with leftovers, %d that could not be read completely",
 		count(s.Workloads, "workload"), s.Rolls, s.Conflicts, s.Typos, s.Leftovers, s.Unknown)
-	return l.err
 }
 
 func censusRow(r *adoption.Report) []cell {
@@ -111,18 +105,10 @@ func censusRow(r *adoption.Report) []cell {
 	case r.Rolls:
 		does = cell{"rolls it once", bad}
 	case r.Unknown:
-		does = cell{"unknown", warn}
+		does = cell{"unknown", alert}
 	}
 	return []cell{
 		text(r.Workload.Namespace), text(r.Workload.Kind + "/" + r.Workload.Name), text(orDash(strings.Join(tools, ","))), text(strconv.Itoa(len(r.Configs))), does,
 		text(orDash(strings.Join(r.Dialects, ","))), text(orDash(strings.Join(marks, ","))), text(orDash(strings.Join(states, ","))),
 	}
-}
-
-// count says how many there are of something.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

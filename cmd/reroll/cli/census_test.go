@@ -20,7 +20,6 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/adoption"
-	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -108,9 +107,9 @@ const stakaterAuto = "reloader.stakater.com/auto"
 // census takes one with flags.
 func (s *shelf) census(t *testing.T, args ...string) *census {
 	t.Helper()
-	var q migrateFlags
+	q := &migrateFlags{globals: &globals{}}
 	f := pflag.NewFlagSet("migrate", pflag.ContinueOnError)
-	q.bind(f, dialect.All(dialect.StakaterOptions{}).Names())
+	q.bind(f)
 	if err := f.Parse(args); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +117,7 @@ func (s *shelf) census(t *testing.T, args ...string) *census {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCensus(s, v, func(string) {})
+	c := newCensus(s, v)
 	if err := c.take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +136,9 @@ func TestCensus(t *testing.T) {
 		t.Errorf("it counts %+v", diff)
 	}
 	var shown bytes.Buffer
-	if err := c.show(&shown, false, true, false); err != nil {
-		t.Fatal(err)
+	l := newLines(&shown)
+	if c.show(l, false); l.err != nil {
+		t.Fatal(l.err)
 	}
 	for _, part := range []string{
 		"shop        Deployment/current   stakater        1         rolls nothing\n",
@@ -203,7 +203,7 @@ func TestCensusHearsTheFlags(t *testing.T) {
 		workloads  int
 		rolls      int
 	}{
-		"another key":       {[]string{"--auto-annotation=example.com/auto"}, "1", "example.com/auto=true", 1, 1},
+		"another key":       {[]string{"--annotation-keys=reloader.stakater.com/auto=example.com/auto"}, "1", "example.com/auto=true", 1, 1},
 		"nobody's key":      {nil, "1", "example.com/auto=true", 1, 0}, // the mark is a trace
 		"a kind is ignored": {[]string{"--resources-to-ignore=configmaps"}, "1", stakaterAuto + "=true", 1, 0},
 		"another is":        {[]string{"--resources-to-ignore=secrets"}, "1", stakaterAuto + "=true", 1, 1},
@@ -233,16 +233,14 @@ func TestMigrateFlags(t *testing.T) {
 		"a dialect of nobody":  {"--dialects=stakater,keel"},
 		"no such strategy":     {"--reload-strategy=restart"},
 		"no such format":       {"--output=csv"},
-		"no annotation":        {"--auto-annotation=a b"},
+		"no annotation":        {"--annotation-keys=reloader.stakater.com/auto=a b"},
+		"no such annotation":   {"--annotation-keys=a=b"},
 		"no such kind":         {"--resources-to-ignore=pods"},
 		"an argument too many": {"shop"},
 		"two scopes":           {"--namespace=shop", "--all-namespaces"},
 	} {
-		cmd := doctorCommand("v1.2.3")
-		CheckUsage(cmd)
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		cmd.SetArgs(append([]string{"migrate", "--kubeconfig=/there/is/none"}, args...))
-		if code, tell := ExitCode(cmd.ExecuteContext(t.Context())); code != ExitUsage || !tell {
+		_, _, err := run(t, append([]string{"migrate", "--kubeconfig=/there/is/none"}, args...)...)
+		if code, tell := ExitCode(err); code != ExitUsage || !tell {
 			t.Errorf("%s: it ends with %d", name, code)
 		}
 	}

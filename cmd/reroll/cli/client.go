@@ -43,6 +43,8 @@ type refusal struct {
 	detail string
 	// later is how long the server asks to wait; 0 if it does not.
 	later time.Duration
+	// plain says that a TLS server was asked in plain HTTP.
+	plain bool
 }
 
 // Error returns what the server said.
@@ -139,6 +141,14 @@ func (c *client) unreached(err error) error {
 		c.base.Redacted(), network.Err, serverVariable)
 }
 
+// path joins the parts that name a record. None of them can leave its place.
+func path(parts ...string) string {
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return "/api/v1/" + strings.Join(parts, "/")
+}
+
 // nowhere begins what the API says about a path that it does not have.
 const nowhere = "There is nothing at this path"
 
@@ -155,6 +165,7 @@ func (c *client) refusalOf(response *http.Response) error {
 		} `json:"errors"`
 	}
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what was read says enough
+	r.plain = bytes.Contains(body, []byte("HTTP request to an HTTPS server"))
 	if json.Unmarshal(body, &problem) == nil && problem.Detail != "" {
 		r.detail = problem.Detail
 		for _, e := range problem.Errors {
@@ -162,7 +173,7 @@ func (c *client) refusalOf(response *http.Response) error {
 		}
 	}
 	if r.status == http.StatusNotFound && c.base.Path != "" && (problem.Detail == "" || strings.HasPrefix(problem.Detail, nowhere)) {
-		return Usage(fmt.Errorf("no Reroll answers at %s: leave out the path %s of --server or $%s", c.base.Redacted(), c.base.Path, serverVariable))
+		return usagef("no Reroll answers at %s: remove the path %s from --server or $%s", c.base.Redacted(), c.base.Path, serverVariable)
 	}
 	return r
 }
@@ -191,8 +202,8 @@ func (l listing[T]) page() view.List[json.RawMessage] {
 	return page
 }
 
-// list reads most items, or all if most is 0, page by page. tell hears after each page how many there are.
-func list[T any](ctx context.Context, c *client, path string, query url.Values, most int, tell func(n int)) (l listing[T], err error) {
+// list reads most items of a resource, or all if most is 0, page by page.
+func list[T any](ctx context.Context, c *client, resource string, query url.Values, most int) (l listing[T], err error) {
 	if query == nil {
 		query = url.Values{}
 	}
@@ -202,7 +213,7 @@ func list[T any](ctx context.Context, c *client, path string, query url.Values, 
 			query.Set("limit", strconv.Itoa(min(pageSize, most-len(l.items))))
 		}
 		var page view.List[json.RawMessage]
-		if _, err := c.read(ctx, path, query, &page); err != nil {
+		if _, err := c.read(ctx, path(resource), query, &page); err != nil {
 			return l, err
 		}
 		for _, raw := range page.Items {
@@ -213,12 +224,11 @@ func list[T any](ctx context.Context, c *client, path string, query url.Values, 
 			l.items, l.raw = append(l.items, item), append(l.raw, raw)
 		}
 		l.warnings = union(l.warnings, page.Warnings)
-		tell(len(l.items))
 		if page.Metadata.Continue == "" || most > 0 && len(l.items) >= most {
 			return l, nil
 		}
 		if page.Metadata.Continue == query.Get("continue") {
-			return l, errors.New("the server's list does not end: is it a Reroll? It goes on where it was before")
+			return l, errors.New("the server's list does not end: is it a Reroll?")
 		}
 		query.Set("continue", page.Metadata.Continue)
 	}

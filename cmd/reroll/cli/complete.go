@@ -11,60 +11,56 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reroll-dev/reroll/api/view"
-	"github.com/reroll-dev/reroll/reloader"
 )
 
-// completionTime is how long somebody who has pressed Tab waits.
-const completionTime = 2 * time.Second
+const (
+	// completionTime is how long a user who has pressed Tab waits.
+	completionTime = 2 * time.Second
+	// completionItems is how many records are read for a completion.
+	completionItems = 2000
+)
 
-// completionItems is how many names are read at most for a completion.
-const completionItems = 2000
-
-// finder finds names that the server knows, in a scope.
+// finder finds names that Reroll knows, in the cluster and namespace of q.
 type finder func(s *session, q url.Values) ([]string, error)
 
-// complete completes by what the server knows. A server that does not answer in time completes nothing.
-func (q *question) complete(find finder) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+// complete completes by what Reroll knows. A server that does not answer in time completes nothing.
+func (g *globals) complete(find finder) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 		defer cancel()
-		c, err := q.client(ctx, q.version)
+		s, err := g.openIn(ctx, cmd)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		defer q.close()
-		names, err := find(&session{Context: ctx, client: c, cmd: cmd}, scopeOf(cmd))
+		defer s.close()
+		q := url.Values{}
+		set(q, "cluster", g.cluster)
+		set(q, "namespace", g.namespace)
+		names, err := find(s, q)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return beginning(names, toComplete), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// scopeOf reads the flags that are on the command line already.
-func scopeOf(cmd *cobra.Command) url.Values {
-	q := url.Values{}
-	for _, name := range []string{"cluster", "namespace"} {
-		if flag := cmd.Flags().Lookup(name); flag != nil {
-			set(q, name, flag.Value.String())
+		slices.Sort(names)
+		names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !strings.HasPrefix(name, begin) })
+		for i, name := range names {
+			names[i] = printable(name)
 		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	return q
 }
 
-// beginning returns the names that begin with a text, each once, by name.
-func beginning(names []string, with string) []string {
-	slices.Sort(names)
-	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !strings.HasPrefix(name, with) })
-	for i, name := range names {
-		names[i] = printable(name)
+// completeFirst completes the first argument alone.
+func (g *globals) completeFirst(find finder) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return g.complete(find)(cmd, args, begin)
 	}
-	return names
 }
 
-func each[T any](s *session, path string, q url.Values, name func(T) string) ([]string, error) {
-	l, err := list[T](s, s.client, path, q, completionItems, silently)
-	var names []string
+func each[T any](s *session, resource string, q url.Values, name func(T) string) (names []string, err error) {
+	l, err := list[T](s, s.client, resource, q, completionItems)
 	for _, item := range l.items {
 		names = append(names, name(item))
 	}
@@ -72,23 +68,22 @@ func each[T any](s *session, path string, q url.Values, name func(T) string) ([]
 }
 
 func clusterNames(s *session, _ url.Values) ([]string, error) {
-	return each(s, "/api/v1/clusters", nil, func(c view.Cluster) string { return c.Cluster })
+	return each(s, "clusters", nil, func(c view.Cluster) string { return c.Cluster })
 }
 
-func namespaces(s *session, q url.Values) ([]string, error) {
+func namespaceNames(s *session, q url.Values) ([]string, error) {
 	q.Del("namespace")
-	return each(s, "/api/v1/workloads", q, func(w view.Workload) string { return w.Workload.Namespace })
+	return each(s, "workloads", q, func(w view.Workload) string { return w.Workload.Namespace })
 }
 
 func workloadNames(s *session, q url.Values) ([]string, error) {
-	return each(s, "/api/v1/workloads", q, func(w view.Workload) string {
+	return each(s, "workloads", q, func(w view.Workload) string {
 		return ref{namespace: unless(q, w.Workload.Namespace), kind: w.Workload.Kind, name: w.Workload.Name}.String()
 	})
 }
 
-func configNames(s *session, q url.Values) ([]string, error) {
-	l, err := list[view.Workload](s, s.client, "/api/v1/workloads", q, completionItems, silently)
-	var names []string
+func configNames(s *session, q url.Values) (names []string, err error) {
+	l, err := list[view.Workload](s, s.client, "workloads", q, completionItems)
 	for _, w := range l.items {
 		for _, d := range w.Edges {
 			names = append(names, ref{namespace: unless(q, d.Config.Namespace), kind: string(d.Config.Kind), name: d.Config.Name}.String())
@@ -97,7 +92,7 @@ func configNames(s *session, q url.Values) ([]string, error) {
 	return names, err
 }
 
-// unless returns a namespace that the flags do not say already.
+// unless returns a namespace that the flags do not name already.
 func unless(q url.Values, namespace string) string {
 	if q.Get("namespace") != "" {
 		return ""
@@ -105,60 +100,15 @@ func unless(q url.Values, namespace string) string {
 	return namespace
 }
 
-func changeIDs(s *session, q url.Values) ([]string, error) {
-	return each(s, "/api/v1/changes", q, func(c view.ChangeRow) string { return c.ID })
-}
-
-func reloadIDs(s *session, q url.Values) ([]string, error) {
-	return each(s, "/api/v1/reloads", q, func(r view.Reload) string { return r.ID })
-}
-
-// outcomeNames are those of reloads, sorted.
-func outcomeNames() (names []string) {
-	for _, outcome := range slices.Sorted(slices.Values(reloader.Outcomes)) {
-		names = append(names, string(outcome))
-	}
-	return names
-}
-
-// fixed lets a flag be completed by words that are known beforehand.
-func fixed(cmd *cobra.Command, flag string, words []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// live lets a flag be completed by what the server knows.
-func (q *question) live(cmd *cobra.Command, flag string, find finder) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, q.complete(find))
-}
-
-// completionCommand prints what a shell needs to complete commands, flags and names.
-func completionCommand() *cobra.Command {
-	shells := []string{"bash", "zsh", "fish", "powershell"}
-	return &cobra.Command{
-		Use:   "completion " + strings.Join(shells, "|"),
-		Short: "Print a script that has a shell complete commands, flags, and the names that the server knows",
-		Long: "Print a script that has a shell complete commands, flags, and the names of clusters, namespaces, workloads, configs, changes and\n" +
-			"reloads that the server knows ($" + serverVariable + "). For `kubectl reroll`, link the binary as kubectl_complete-reroll into the PATH.",
-		Example:   "  source <(reroll completion bash)\n  reroll completion fish > ~/.config/fish/completions/reroll.fish",
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: shells,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			root, out := cmd.Root(), cmd.OutOrStdout()
-			switch args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(out, true)
-			case "zsh":
-				return root.GenZshCompletion(out)
-			case "fish":
-				return root.GenFishCompletion(out, true)
-			}
-			return root.GenPowerShellCompletionWithDesc(out)
-		},
+// ids returns what finds the IDs of a resource.
+func ids(resource string) finder {
+	return func(s *session, q url.Values) ([]string, error) {
+		return each(s, resource, q, func(r struct{ ID string }) string { return r.ID })
 	}
 }
 
-// Adapt has root act as the name of the executable says: as kubectl-reroll it tells of itself as `kubectl reroll`, and as
-// kubectl_complete-reroll it completes what kubectl asks it to.
+// Adapt has root act as the name of the executable says: as kubectl-reroll it calls itself `kubectl reroll`, and as kubectl_complete-reroll it completes
+// what kubectl asks for.
 func Adapt(root *cobra.Command, executable string, args []string) {
 	name := strings.TrimSuffix(filepath.Base(executable), ".exe")
 	if plugin, ok := strings.CutPrefix(name, "kubectl-"); ok {

@@ -1,12 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,139 +14,177 @@ import (
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/adoption"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// explainFlags say what is explained.
-type explainFlags struct {
-	question
-	scope
-	config string
-}
-
-// explainCommand says why a workload rolls or does not.
-func explainCommand(version string) *cobra.Command {
-	q := &explainFlags{question: question{version: version}}
+func explainCommand(g *globals) *cobra.Command {
 	var judge bool
-	cmd := &cobra.Command{
-		Use:   "explain " + refForm,
+	var config string
+	cmd := take(&cobra.Command{
+		Use:   "explain " + workloadForm,
 		Short: "Explain why a workload does or does not roll",
-		Long: "Explain why a workload does or does not roll. The first line is the verdict: the state, one sentence, and the next command; with --config, that of\n" +
-			"this dependency. A line for each config follows, with its newest change. With --exit-code it ends with code 0 if the workload needs no attention, 1 if it does, and 3 if that could not be found out.\n" +
-			"-o wide has a table with a row for each config; -o name has the configs.\n" +
-			"Where Reroll has no record of the workload and the kubeconfig is of its cluster, the cluster says whether it exists.\n" + shortForm,
-		Example: "  reroll explain shop/Deployment/cart\n  reroll explain cart\n  reroll explain deploy/cart -n shop --config secret/password\n  reroll explain shop/deploy/cart -o jsonpath='{.explanations[*].state}'",
-		Args:    AboutOne(cobra.ExactArgs(1)),
+		Long: "Explain why a workload does or does not roll. The first line is the state and its cause, then follows a line for each config, " +
+			"and at the end the next command. NAME alone is enough if it is unique among the workloads on record.",
+		Example: "  reroll explain deploy/web -n shop\n  reroll explain deploy web -n shop\n  reroll explain shop/Deployment/web -o yaml\n" +
+			"  reroll explain web --exit-code",
+		Args: oneObject,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			well, err := q.run(cmd, args[0])
-			switch {
-			case !judge:
+			s, err := g.open(cmd)
+			if err != nil {
 				return err
-			case err == nil && !well:
+			}
+			defer s.close()
+			v, err := s.explain(one(args), config)
+			if err == nil && judge && v.NeedsAttention {
 				return errAnswer
 			}
-			return judged(err)
+			return err
 		},
-	}
-	q.question.bind(cmd, allFormats...)
-	q.scope.bind(cmd, &q.question)
-	cmd.Flags().StringVar(&q.config, "config", "", "only for this config, "+refForm+"; of the workload's namespace and cluster if these are left out; every dependency if empty")
-	cmd.Flags().BoolVar(&judge, "exit-code", false, "end with code 1 if the workload needs attention")
-	q.live(cmd, "config", configNames)
-	cmd.ValidArgsFunction = firstOnly(q.complete(workloadNames))
+	}, takesAsk, "namespace")
+	cmd.Flags().BoolVar(&judge, "exit-code", false, "exit with 1 if the workload needs attention")
+	cmd.Flags().StringVar(&config, "for-config", "", "only how it stands to this config, "+configForm)
+	_ = cmd.RegisterFlagCompletionFunc("for-config", g.complete(configNames))
+	cmd.ValidArgsFunction = g.completeFirst(workloadNames)
 	return cmd
 }
 
-// run explains a workload, and reports whether it needs no attention.
-func (f *explainFlags) run(cmd *cobra.Command, name string) (well bool, err error) {
-	s, err := f.open(cmd)
+// explain prints how a workload stands, or how to one config.
+func (s *session) explain(name, config string) (v verdict.Verdict, err error) {
+	q, err := forConfig(config)
 	if err != nil {
-		return false, err
+		return v, err
 	}
-	parameters := url.Values{}
-	if f.config != "" {
-		config, err := parseRef(f.config, configKinds())
-		if err != nil {
-			return false, err
-		}
-		parameters.Set("configKind", config.kind)
-		parameters.Set("configName", config.name)
-		parameters.Set("configNamespace", config.namespace)
-		parameters.Set("configCluster", config.cluster)
-	}
-	r, err := s.find(name, f.scope)
+	r, err := s.find(name)
 	if err != nil {
-		return false, err
+		return v, err
 	}
 	var of view.Explained
-	body, err := s.read(s, path("workloads", r.cluster, r.namespace, r.kind, r.name), parameters, &of)
+	body, err := s.read(s, path("workloads", r.cluster, r.namespace, r.kind, r.name), q, &of)
 	var refused *refusal
 	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
-		of.Verdict = s.lookUp(&f.question, r)
-		body, err = json.Marshal(struct {
-			Verdict verdict.Verdict `json:"verdict"`
-		}{of.Verdict})
+		of.Verdict = s.unknown(r)
+		body, err = json.Marshal(map[string]verdict.Verdict{"verdict": of.Verdict})
 	}
 	if err != nil {
-		return false, err
+		return v, err
 	}
-	s.warn(of.Warnings)
-	var names []string
-	for _, x := range of.Explanations {
-		names = append(names, configRef(x.Config.Cluster, x.Config).String())
+	if config != "" && len(of.Explanations) == 1 {
+		of.Verdict = of.Explanations[0].Verdict
 	}
-	first := of.Verdict
-	if f.config != "" && len(of.Explanations) == 1 {
-		first = of.Explanations[0].Verdict
-	}
-	well = !of.Verdict.NeedsAttention
-	return well, f.print(cmd.OutOrStdout(), answer{body: body, names: names, show: func(w io.Writer, wide, headers, colours bool) error {
-		if wide && len(of.Explanations) > 0 {
-			return explanationsTable(of.Workload, of.Explanations).write(w, true, headers, colours)
-		}
-		out := newLines(w, colours)
-		writeVerdict(out, first)
+	warn(s.cmd, of.Warnings)
+	return of.Verdict, s.print(s.cmd, answer{body: body, names: []string{r.String()}, show: func(l *lines, wide bool) {
+		l.add(cell{string(of.Verdict.State), stateStyle(of.Verdict.State)}, text(": "+of.Verdict.Message))
 		for _, x := range of.Explanations {
-			writeExplanation(out, of.Workload, x, first, s.now)
+			l.explanation(of, x, wide, s.now)
 		}
-		return out.err
+		l.next("", s.typed(s.cmd, of.Verdict.Next))
 	}})
 }
 
-// nearName names a config, with its namespace and cluster if they are not those of a workload.
-func nearName(c reloader.Config, w reloader.WorkloadRef) string {
-	r := configRef(c.Cluster, c)
-	if r.cluster == "" && r.namespace == w.Namespace {
-		r.namespace = ""
-	}
-	return r.String()
-}
-
-// writeExplanation says how a workload stands to a config in one line: what the first line has said is not said again.
-func writeExplanation(l *lines, w view.Workload, x view.Explanation, first verdict.Verdict, now time.Time) {
-	line := []cell{text("  "), {nearName(x.Config, w.Workload), bold}, text(": "), {string(x.State), stateStyle(x.State)}}
-	if x.Message != first.Message {
+// explanation says in one line how a workload stands to a config. It does not repeat the first line.
+func (l *lines) explanation(of view.Explained, x view.Explanation, wide bool, now time.Time) {
+	line := []cell{text("  "), {nearName(x.Config, of.Workload.Workload), bold}, text(": "), {string(x.State), stateStyle(x.State)}}
+	if x.Message != of.Verdict.Message {
 		line = append(line, text(": "+x.Message))
 	}
-	if i := slices.IndexFunc(w.Edges, func(e reloader.Edge) bool { return e.Config == x.Config }); i >= 0 {
-		line = append(line, cell{" " + strings.TrimSpace(string(w.Edges[i].Why)+" "+w.Edges[i].Clause) + ".", faint})
+	if i := slices.IndexFunc(of.Edges, func(e reloader.Edge) bool { return e.Config == x.Config }); i >= 0 {
+		line = append(line, cell{" " + strings.TrimSpace(string(of.Edges[i].Why)+" "+of.Edges[i].Clause) + ".", faint})
+		if wide {
+			line = append(line, cell{" Used " + usesOf(of.Edges[i].Uses) + ".", faint})
+		}
 	}
 	if c := x.Change; c != nil {
-		line = append(line, cell{fmt.Sprintf(" %s %s by %s, %s.", c.Type, ago(now, c.VerifiedAt), whoOf(c.Candidates), c.ID), faint})
+		line = append(line, cell{fmt.Sprintf(" %s %s ago by %s, %s.", c.Type, since(now, c.VerifiedAt), whoOf(c.Candidates), c.ID), faint})
 	}
 	l.add(line...)
 }
 
-// explanationsTable has all there is about each config.
-func explanationsTable(w view.Workload, explanations []view.Explanation) *table {
-	t := &table{columns: []column{{name: "CONFIG"}, {name: "STATE"}, {name: "REASON"}, {name: "CHANGED"}, {name: "WHO"}, {name: "CHANGE"}, {name: "MESSAGE"}, {name: "NEXT"}}}
-	for _, x := range explanations {
-		at, who, id := dash, dash, dash
-		if c := x.Change; c != nil {
-			at, who, id = exactly(c.VerifiedAt), whoOf(c.Candidates), c.ID
+// usesOf says where a pod template refers to a config.
+func usesOf(all []reloader.Use) string {
+	var uses []string
+	for _, u := range all {
+		said := "as " + u.How
+		if u.Container != "" {
+			said += " of " + u.Container
 		}
-		t.add(text(nearName(x.Config, w.Workload)), cell{string(x.State), stateStyle(x.State)}, reasonCell(reloader.Reason(orDash(string(x.Reason)))),
-			text(at), text(who), text(id), text(x.Message), text(orDash(x.Next)))
+		if len(u.Keys) > 0 {
+			said += fmt.Sprint(" ", u.Keys)
+		}
+		uses = append(uses, said)
 	}
-	return t
+	if uses == nil {
+		return "nowhere in the pod template"
+	}
+	return strings.Join(uses, "; ")
+}
+
+// liveTime bounds the look into the cluster for a workload that is not on record.
+const liveTime = 5 * time.Second
+
+var dialects = dialect.All(dialect.StakaterOptions{})
+
+// live connects to the cluster of that name with the user's rights; nil if the kubeconfig is not of that cluster.
+func (s *session) live(ctx context.Context, name string) (*kube.Cluster, verdict.Case) {
+	of := verdict.Case{Cluster: name, Now: s.now}
+	known, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
+	i := slices.IndexFunc(known.items, func(c view.Cluster) bool { return c.Cluster == name || name == "" && len(known.items) == 1 })
+	if err != nil || i < 0 || known.items[i].Health == verdict.Unknown {
+		return nil, of
+	}
+	at := known.items[i]
+	of.Cluster, of.Status = at.Cluster, &at.ClusterStatus
+	if !at.Health.IsUp() {
+		return nil, of
+	}
+	of.Status.StoredAt = s.now // the server has judged it by its own clock
+	cluster, err := s.connect(ctx, adoption.Keeps(dialects))
+	if err != nil || at.UID == "" || cluster.UID != at.UID {
+		return nil, of
+	}
+	return cluster, of
+}
+
+// findLive looks in the cluster for what the command line leaves open of a workload that is not on record.
+func (s *session) findLive(r ref) (found []ref, err error) {
+	if r.namespace == "" || r.kind != "" {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(s, liveTime)
+	defer cancel()
+	cluster, of := s.live(ctx, r.cluster)
+	if cluster == nil {
+		return nil, nil
+	}
+	if lacking := cluster.Lacks(ctx, r.namespace, "", ""); lacking != "" {
+		return nil, errors.New(lacking)
+	}
+	refs, err := cluster.Named(ctx, reloader.WorkloadRef{Namespace: r.namespace, Name: r.name})
+	for _, w := range refs {
+		found = append(found, workloadRef(of.Cluster, w))
+	}
+	return found, err
+}
+
+// unknown returns the verdict of a workload that is not on record, after a look into its cluster.
+func (s *session) unknown(r ref) verdict.Verdict {
+	ctx, cancel := context.WithTimeout(s, liveTime)
+	defer cancel()
+	cluster, of := s.live(ctx, r.cluster)
+	of.Workload = reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
+	if cluster == nil {
+		return verdict.Judge(of)
+	}
+	if lacking := cluster.Lacks(ctx, r.namespace, r.kind, r.name); lacking != "" {
+		of.Live = &verdict.Live{Lacking: lacking}
+	} else if w, err := cluster.Read(ctx, of.Workload); err == nil {
+		plan := dialects.Compile(w)
+		of.Live = &verdict.Live{Asks: plan.OptedIn()}
+		for _, f := range (adoption.View{All: dialects, Dialects: dialects}).Mistakes(w) {
+			of.Live.Typo = firstOf(of.Live.Typo, f.Message)
+		}
+	}
+	return verdict.Judge(of)
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 )
 
 // FuzzPolicy judges audit policies.
@@ -24,8 +22,8 @@ func FuzzPolicy(f *testing.F) {
 			t.Error("nothing is said of it")
 		}
 		for _, one := range found {
-			if len(one.Message) > 4096 || one.Verdict != fine && one.Mend == "" {
-				t.Errorf("nobody is told how to mend %+v", one)
+			if len(one.Message) > 4096 || one.Verdict != fine && one.Fix == "" {
+				t.Errorf("nobody is told how to fix %+v", one)
 			}
 		}
 	})
@@ -37,8 +35,8 @@ func FuzzNames(f *testing.F) {
 	f.Add("a//b", "://")
 	f.Add("cm/a.b", "localhost:8080")
 	f.Fuzz(func(t *testing.T, name, server string) {
-		if r, err := parseRef(name, configKinds()); err == nil {
-			if again, err := parseRef(r.String(), configKinds()); err != nil || again != r || !slices.Contains(configKinds(), r.kind) {
+		if r, err := (&globals{}).parseRef(name, configKinds(), false); err == nil {
+			if again, err := (&globals{}).parseRef(r.String(), configKinds(), false); err != nil || again != r || !slices.Contains(configKinds(), r.kind) {
 				t.Errorf("%q is %+v, which is written %s and read %+v, %v", name, r, r, again, err)
 			}
 		} else if len(err.Error()) > 2048 {
@@ -58,37 +56,26 @@ func answering(status int, body string) *httptest.Server {
 	}))
 }
 
-// runQuestion runs a command that asks a server.
-func runQuestion(t *testing.T, out io.Writer, args ...string) error {
-	t.Helper()
-	root := &cobra.Command{Use: "reroll", SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(Questions("v1.2.3")...)
-	root.SetArgs(args)
-	root.SetOut(out)
-	root.SetErr(out)
-	return root.ExecuteContext(t.Context())
-}
-
 // TestListThatDoesNotEnd: a server whose list goes on where it was is no Reroll, and does not keep anybody for ever.
 func TestListThatDoesNotEnd(t *testing.T) {
 	server := answering(http.StatusOK, `{"items":[],"metadata":{"continue":"for ever"}}`)
 	defer server.Close()
-	if err := runQuestion(t, io.Discard, "workloads", "--server", server.URL); err == nil || !strings.Contains(err.Error(), "does not end") {
+	if _, _, err := run(t, "get", "workloads", "--server", server.URL); err == nil || !strings.Contains(err.Error(), "does not end") {
 		t.Errorf("error %v", err)
 	}
 }
 
 // FuzzAnswers has a server answer anything. Whatever a terminal obeys is kept from people.
 func FuzzAnswers(f *testing.F) {
-	f.Add("workloads", "", 200, `{"items":[{"cluster":"local","workload":{"kind":"Deployment","namespace":"shop","name":"cart\u001b[31m"}}],"continue":""}`)
-	f.Add("changes", "-owide", 200, `{"items":[{"id":"c-1","config":{"kind":"Secret"},"keys":null,"candidates":[{}]}]}`)
-	f.Add("reloads", "-oname", 200, `{"items":[{"id":"r-1","causes":[]}]}`)
-	f.Add("clusters", "-oyaml", 200, `{"items":[null]}`)
-	f.Add("changes", "-ojsonpath={.items[*].id}", 200, `{"items":7}`)
-	f.Add("workloads", "", 200, `{"items":[],"metadata":{"continue":"for ever"}}`)
-	f.Add("workloads", "-ojson", 404, `{"detail":"\u001b]0;x","errors":[{"message":"m","location":"l"}]}`)
+	f.Add("get workloads", "", 200, `{"items":[{"cluster":"local","workload":{"kind":"Deployment","namespace":"shop","name":"cart\u001b[31m"}}],"continue":""}`)
+	f.Add("get changes", "-owide", 200, `{"items":[{"id":"c-1","config":{"kind":"Secret"},"keys":null,"candidates":[{}]}]}`)
+	f.Add("get reloads", "-oname", 200, `{"items":[{"id":"r-1","causes":[]}]}`)
+	f.Add("get clusters", "-oyaml", 200, `{"items":[null]}`)
+	f.Add("get changes", "-ojsonpath={.items[*].id}", 200, `{"items":7}`)
+	f.Add("get workloads", "", 200, `{"items":[],"metadata":{"continue":"for ever"}}`)
+	f.Add("get workloads", "-ojson", 404, `{"detail":"\u001b]0;x","errors":[{"message":"m","location":"l"}]}`)
 	f.Fuzz(func(t *testing.T, command, flag string, status int, body string) {
-		if !slices.Contains([]string{"workloads", "changes", "reloads", "clusters", "status"}, command) || status < 200 || status > 599 || status == http.StatusTooManyRequests {
+		if !slices.Contains([]string{"get workloads", "get changes", "get reloads", "get clusters", "status"}, command) || status < 200 || status > 599 || status == http.StatusTooManyRequests {
 			return // no such command or answer
 		}
 		if flag != "" && !strings.HasPrefix(flag, "-o") {
@@ -96,16 +83,33 @@ func FuzzAnswers(f *testing.F) {
 		}
 		server := answering(status, body)
 		defer server.Close()
-		args := []string{command, "--server", server.URL, "--timeout", "5s"}
+		args := append(strings.Fields(command), "--server", server.URL)
 		if flag != "" {
 			args = append(args, flag)
 		}
-		var out strings.Builder
-		if err := runQuestion(t, &out, args...); err != nil && len(err.Error()) > 4096+4*len(body) {
+		out, _, err := run(t, args...)
+		if err != nil && len(err.Error()) > 4096+4*len(body) {
 			t.Errorf("the error has %d bytes", len(err.Error()))
 		}
-		if (flag == "" || flag == "-owide" || flag == "-oname") && strings.ContainsRune(out.String(), '\x1b') {
-			t.Errorf("a terminal would obey %q", out.String())
+		if (flag == "" || flag == "-owide" || flag == "-oname") && strings.ContainsRune(out, '\x1b') {
+			t.Errorf("a terminal would obey %q", out)
+		}
+	})
+}
+
+// FuzzManifests: only configs with names are found in a file, and no error quotes it.
+func FuzzManifests(f *testing.F) {
+	f.Add("kind: Secret\nmetadata: {name: a, namespace: b}\n---\nkind: List\nitems: [{kind: ConfigMap, metadata: {name: c}}]\n")
+	f.Add("a: {")
+	f.Fuzz(func(t *testing.T, text string) {
+		refs, err := configsIn(strings.NewReader(text))
+		if err != nil && len(err.Error()) > 200 {
+			t.Errorf("the error has %d bytes", len(err.Error()))
+		}
+		for _, r := range refs {
+			if r.name == "" || !slices.Contains(configKinds(), r.kind) {
+				t.Errorf("%+v", r)
+			}
 		}
 	})
 }

@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,101 +19,87 @@ const impactAtOnce = 100
 
 // impactFlags say what is supposed to change.
 type impactFlags struct {
-	question
-	scope
+	*globals
 	files, keys []string
 	judge       bool
 }
 
-// impactCommand says what would roll if configs changed now.
-func impactCommand(version string) *cobra.Command {
-	q := &impactFlags{question: question{version: version}}
-	cmd := &cobra.Command{
-		Use:   "impact [" + refForm + "]...",
-		Short: "Say what would roll if configs changed now, before they do",
-		Long: "Say what would roll if configs changed now. The configs are named, or are those in manifests. With --exit-code it is a gate for continuous\n" +
-			"integration: it ends with code 0 if nothing would roll, now or later, 1 if something would, or a webhook would be called instead, and 3 if that\n" +
-			"could not be found out: the server was not reached, or does not know all about the cluster. Contents are not compared: every config that is\n" +
-			"named is supposed to change. -o name has the workloads that would roll, now or later; -o wide is a table with a row for\n" +
-			"each workload, and how it would be marked.",
-		Example: "  reroll impact shop/ConfigMap/settings --key level\n  reroll impact cm/settings secret/password -n shop -o name\n" +
-			"  kustomize build overlays/production | reroll impact -f - -n shop --exit-code",
+func impactCommand(g *globals) *cobra.Command {
+	q := &impactFlags{globals: g}
+	cmd := take(&cobra.Command{
+		Use:   "impact [" + configForm + "]...",
+		Short: "Say what would roll if configs changed",
+		Long: "Say what would roll if configs changed now: those that are named, or those in manifests (-f). Contents are not compared: each config " +
+			"is supposed to change. -o wide says how each workload uses them, -o markdown is for a comment on a pull request, and -o name has the " +
+			"workloads that would roll.",
+		Example: "  reroll impact cm/settings secret/password -n shop\n  reroll impact shop/ConfigMap/settings --key level\n" +
+			"  kustomize build overlays/production | reroll impact -f - -n shop -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rolls, complete, err := q.run(cmd, args)
 			switch {
-			case !q.judge:
-				return err
-			case err == nil && rolls:
+			case err == nil && q.judge && rolls:
 				return errAnswer
-			case err == nil && !complete:
-				err = errors.New("whether something would roll is not known: the warnings say why")
+			case err == nil && q.judge && !complete:
+				return fmt.Errorf("whether something would roll is not known: the warnings say why")
 			}
-			return judged(err)
+			return err
 		},
-	}
-	q.question.bind(cmd, allFormats...)
-	q.scope.bind(cmd, &q.question)
+	}, takesAsk, "namespace")
 	f := cmd.Flags()
-	f.StringArrayVarP(&q.files, "filename", "f", nil, "file of manifests whose configs are supposed to change, - for standard input; may be given several times")
-	f.StringSliceVar(&q.keys, "key", nil, "key that is supposed to change; may be given several times; any if absent")
-	f.BoolVar(&q.judge, "exit-code", false, "end with code 1 if something would roll")
-	cmd.ValidArgsFunction = q.complete(configNames)
+	f.StringArrayVarP(&q.files, "filename", "f", nil, "file of manifests, - for standard input")
+	f.StringSliceVar(&q.keys, "key", nil, "key that is supposed to change (default: any)")
+	f.BoolVar(&q.judge, "exit-code", false, "exit with 1 if something would roll, or that is not known")
+	cmd.ValidArgsFunction = g.complete(configNames)
 	return cmd
 }
 
-// run shows what would become of each workload, and reports whether one would roll, and whether the server knows of all.
+// run prints what would become of each workload, and reports whether one would roll, and whether the answer is complete.
 func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bool, err error) {
 	s, err := f.open(cmd)
 	if err != nil {
 		return false, false, err
 	}
+	defer s.close()
 	supposed, err := f.supposed(s, args)
 	if err != nil {
 		return false, false, err
 	}
-	l, err := s.impact(supposed)
+	l, complete, err := s.impact(supposed)
 	if err != nil {
 		return false, false, err
 	}
-	s.warn(l.warnings)
-	a := answer{show: func(w io.Writer, wide, headers, colours bool) error {
-		if wide {
-			return impactTable(l.items).write(w, true, headers, colours)
-		}
-		out := newLines(w, colours)
+	warn(cmd, l.warnings)
+	a := answer{show: func(out *lines, wide bool) {
 		for _, impact := range l.items {
-			writeImpact(out, impact)
+			out.impact(impact, wide)
 		}
-		return out.err
 	}}
-	complete = true
 	for _, impact := range l.items {
-		s.warn(impact.Warnings)
-		complete = complete && impact.Complete
+		warn(cmd, impact.Warnings)
 		for _, w := range impact.Workloads {
-			if name := impactedRef(impact, w).String(); w.Fate != verdict.RollsNever && !slices.Contains(a.names, name) {
-				a.names = append(a.names, name)
+			if w.Fate != verdict.RollsNever {
+				a.names = union(a.names, []string{impactedRef(impact, w).String()})
 			}
 		}
 	}
-	a.body = impactsBody(l, complete)
-	return len(a.names) > 0, complete, f.print(cmd.OutOrStdout(), a)
-}
-
-// impactsBody returns the answers to all questions as the one of the API.
-func impactsBody(l listing[view.Impact], complete bool) json.RawMessage {
-	body, _ := json.Marshal(struct { // raw messages that were decoded, texts and a boolean
+	if f.format == formatMarkdown {
+		return len(a.names) > 0, complete, writeMarkdown(newLines(cmd.OutOrStdout()), l.items, complete)
+	}
+	a.body, err = json.Marshal(struct {
 		view.List[json.RawMessage]
 		Complete bool `json:"complete"`
 	}{l.page(), complete})
-	return body
+	if err != nil {
+		return false, false, err
+	}
+	return len(a.names) > 0, complete, f.print(cmd, a)
 }
 
 // supposed gathers the configs that are named, and those in manifests, each once.
 func (f *impactFlags) supposed(s *session, args []string) (configs []api.SupposedChange, err error) {
 	var refs []ref
 	for _, arg := range args {
-		r, err := parseRef(arg, configKinds())
+		r, err := f.parseRef(arg, configKinds(), false)
 		if err != nil {
 			return nil, err
 		}
@@ -131,111 +113,79 @@ func (f *impactFlags) supposed(s *session, args []string) (configs []api.Suppose
 		refs = append(refs, found...)
 	}
 	if len(args)+len(f.files) == 0 {
-		return nil, Usage(errors.New("which configs? Name them, or the files that have them with --filename"))
+		return nil, usagef("which configs? Name them, or give files of manifests with --filename")
 	}
-	seen, only := map[ref]bool{}, ""
+	only := ref{cluster: f.cluster}
 	for _, r := range refs {
-		named := r.cluster != "" || f.cluster != ""
-		if r, err = r.in(f.scope); err != nil {
-			return nil, err
+		if r.namespace = firstOf(r.namespace, f.namespace); r.namespace == "" {
+			return nil, usagef("in which namespace is %s? Name it with -n, or as NAMESPACE/%s", r, r)
 		}
 		if r.cluster == "" {
-			r.cluster = only // which is looked for once
+			if only, err = s.only(only); err != nil {
+				return nil, err
+			}
+			r.cluster = only.cluster
 		}
-		if r, err = s.only(r); err != nil {
-			return nil, err
-		}
-		if !named {
-			only = r.cluster
-		}
-		if !seen[r] {
-			seen[r] = true
-			configs = append(configs, api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: r.kind, Name: r.name, Keys: f.keys})
+		change := api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: r.kind, Name: r.name, Keys: f.keys}
+		if !slices.ContainsFunc(configs, func(c api.SupposedChange) bool {
+			return c.Cluster == change.Cluster && c.Namespace == change.Namespace && c.Kind == change.Kind && c.Name == change.Name
+		}) {
+			configs = append(configs, change)
 		}
 	}
 	return configs, nil
 }
 
 // impact asks about all configs, as many at once as the API takes.
-func (s *session) impact(configs []api.SupposedChange) (l listing[view.Impact], err error) {
-	p := newProgress(s.cmd.ErrOrStderr())
-	defer p.end()
+func (s *session) impact(configs []api.SupposedChange) (l listing[view.Impact], complete bool, err error) {
+	complete = true
 	for part := range slices.Chunk(configs, impactAtOnce) {
-		page, err := s.impactOf(s, part)
+		question, err := json.Marshal(api.ImpactQuestion{Configs: part})
 		if err != nil {
-			return l, err
+			return l, false, err
 		}
-		l.items, l.raw = append(l.items, page.items...), append(l.raw, page.raw...)
-		l.warnings = union(l.warnings, page.warnings)
-		p.say("%d of %d configs", len(l.items), len(configs))
+		body, err := s.ask(s, http.MethodPost, path("impact"), nil, question, nil)
+		if err != nil {
+			return l, false, err
+		}
+		var page view.List[json.RawMessage]
+		if err := decode(body, &page); err != nil {
+			return l, false, err
+		}
+		for _, raw := range page.Items {
+			var impact view.Impact
+			if err := decode(raw, &impact); err != nil {
+				return l, false, err
+			}
+			complete = complete && impact.Complete
+			l.items, l.raw = append(l.items, impact), append(l.raw, raw)
+		}
+		l.warnings = union(l.warnings, page.Warnings)
 	}
-	return l, nil
+	return l, complete, nil
 }
 
-func (c *client) impactOf(ctx context.Context, configs []api.SupposedChange) (l listing[view.Impact], err error) {
-	question, err := json.Marshal(api.ImpactQuestion{Configs: configs})
-	if err != nil {
-		return l, err
-	}
-	body, err := c.ask(ctx, http.MethodPost, "/api/v1/impact", nil, question, nil)
-	if err != nil {
-		return l, err
-	}
-	var page view.List[json.RawMessage]
-	if err := decode(body, &page); err != nil {
-		return l, err
-	}
-	l.raw, l.warnings, l.items = page.Items, page.Warnings, make([]view.Impact, len(page.Items))
-	for i, raw := range page.Items {
-		if err := decode(bytes.TrimSpace(raw), &l.items[i]); err != nil {
-			return l, err
-		}
-	}
-	return l, nil
-}
-
-func writeImpact(l *lines, v view.Impact) {
-	l.add(cell{configRef("", v.Config).String(), bold}, verdictOf(v))
+// impact says what would become of each workload.
+func (l *lines) impact(v view.Impact, wide bool) {
+	l.add(cell{configRef("", v.Config).String(), bold}, sumOf(v))
+	styles := map[verdict.Fate]style{verdict.RollsNow: good, verdict.RollsLater: alert, verdict.Notified: alert, verdict.RollsNever: faint}
 	for _, w := range v.Workloads {
 		r := impactedRef(v, w)
 		if r.cluster == "" && r.namespace == v.Config.Namespace {
 			r.namespace = ""
 		}
-		l.add(append([]cell{text("  " + r.String() + "  ")}, foreseen(w)...)...)
-	}
-}
-
-// impactTable has all there is about each workload.
-func impactTable(impacts []view.Impact) *table {
-	t := &table{columns: []column{
-		{name: "CONFIG"}, {name: "WORKLOAD"}, {name: "ROLLS"}, {name: "STATE"}, {name: "WHY"}, {name: "CLAUSE"}, {name: "USES"}, {name: "STRATEGY"}, {name: "MESSAGE"},
-	}}
-	for _, impact := range impacts {
-		config := text(configRef("", impact.Config).String())
-		for _, w := range impact.Workloads {
-			t.add(config, text(impactedRef(impact, w).String()), fateCell(w), verdictCell(w.Verdict), text(string(w.Dependency.Why)), text(orDash(w.Dependency.Clause)),
-				text(usesOf(w)), text(orDash(w.Strategy)), text(w.Verdict.Message))
+		line := []cell{text("  " + r.String() + "  "), {string(w.Fate), styles[w.Fate]}, text(": " + w.Verdict.Message), {"  " + string(w.Dependency.Why), faint}}
+		if !w.UsesKeys {
+			line = append(line, cell{", uses none of the keys", faint})
 		}
-		if len(impact.Workloads) == 0 {
-			t.add(config, text(dash), text(dash), text(dash), text(dash), text(dash), text(dash), text(dash), text(strings.TrimPrefix(verdictOf(impact).text, ": ")))
+		if wide {
+			line = append(line, cell{" (" + w.Dependency.Clause + "), used " + usesOf(w.Dependency.Uses) + ", strategy " + w.Strategy, faint})
 		}
+		l.add(line...)
 	}
-	return t
 }
 
-// usesOf says where the pod template refers to the config, and whether a key that would change is among what it uses.
-func usesOf(w view.ImpactedWorkload) string {
-	var uses []string
-	for _, u := range w.Dependency.Uses {
-		uses = append(uses, sayUse(u))
-	}
-	if !w.UsesKeys {
-		uses = append(uses, "none of the keys")
-	}
-	return orDash(strings.Join(uses, "; "))
-}
-
-// impactedRef names a workload: its cluster is left out if it is that of the config.
+// impactedRef names a workload, with its cluster if it is not that of the config.
 func impactedRef(v view.Impact, w view.ImpactedWorkload) ref {
 	if w.Cluster == v.Cluster {
 		return workloadRef("", w.Workload)
@@ -243,41 +193,44 @@ func impactedRef(v view.Impact, w view.ImpactedWorkload) ref {
 	return workloadRef(w.Cluster, w.Workload)
 }
 
-// verdictOf sums up what would become of all.
-func verdictOf(v view.Impact) cell {
-	said := ": nothing would roll"
-	switch {
-	case v.RollsNow+v.RollsLater+v.NotifiedCount > 0:
-		said = fmt.Sprintf(": %d would roll, %d would wait", v.RollsNow, v.RollsLater)
-		if v.NotifiedCount > 0 {
-			said += fmt.Sprintf(", for %d a webhook would be called", v.NotifiedCount)
+// sumOf sums up what would become of all.
+func sumOf(v view.Impact) cell {
+	if v.RollsNow+v.RollsLater+v.NotifiedCount == 0 {
+		switch {
+		case !v.Complete:
+			return cell{": nothing would roll, as far as is known", alert}
+		case v.NeverCount == 0:
+			return cell{": nothing would roll: no opted-in workload asks for it", faint}
 		}
-		if v.NeverCount > 0 {
-			said += fmt.Sprintf(", %d would not roll at all", v.NeverCount)
-		}
-		return cell{said, warn}
-	case !v.Complete:
-		return cell{said + ", as far as is known", warn}
-	case v.NeverCount == 0:
-		said += ": no opted-in workload asks for it"
+		return cell{": nothing would roll", faint}
 	}
-	return cell{said, faint}
+	said := fmt.Sprintf(": %d would roll, %d would wait", v.RollsNow, v.RollsLater)
+	if v.NotifiedCount > 0 {
+		said += fmt.Sprintf(", for %d a webhook would be called", v.NotifiedCount)
+	}
+	if v.NeverCount > 0 {
+		said += fmt.Sprintf(", %d would not roll", v.NeverCount)
+	}
+	return cell{said, alert}
 }
 
-// fateCell says whether a workload would roll.
-func fateCell(w view.ImpactedWorkload) cell {
-	styles := map[verdict.Fate]style{verdict.RollsNow: good, verdict.RollsLater: warn, verdict.Notified: warn, verdict.RollsNever: faint}
-	return cell{string(w.Fate), styles[w.Fate]}
-}
-
-// foreseen says what would become of a workload, and why it is reached at all.
-func foreseen(w view.ImpactedWorkload) []cell {
-	line := []cell{fateCell(w), text(": " + w.Verdict.Message), {"  " + string(w.Dependency.Why), faint}}
-	if w.Dependency.Clause != "" {
-		line = append(line, cell{" [" + w.Dependency.Clause + "]", faint})
+// writeMarkdown writes a table for a comment on a pull request.
+func writeMarkdown(l *lines, all []view.Impact, complete bool) error {
+	field := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
+	l.add(text("| Config | Workload | Rolls | Why |"))
+	l.add(text("|---|---|---|---|"))
+	for _, v := range all {
+		config := field.Replace(configRef("", v.Config).String())
+		if len(v.Workloads) == 0 {
+			l.addf("| `%s` | - | never | no opted-in workload asks for it |", config)
+		}
+		for _, w := range v.Workloads {
+			l.addf("| `%s` | `%s` | %s | %s |", config, field.Replace(impactedRef(v, w).String()), strings.ToLower(string(w.Fate)), field.Replace(w.Verdict.Message))
+		}
 	}
-	if !w.UsesKeys {
-		line = append(line, cell{" uses none of the keys", faint})
+	if !complete {
+		l.add(text(""))
+		l.add(text("The answer may be incomplete."))
 	}
-	return line
+	return l.err
 }

@@ -4,18 +4,48 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// lines writes text for people, line by line. The first error is kept, and ends it.
+// style is how a cell is painted, as terminals understand it.
+type style string
+
+// The styles.
+const (
+	plain style = ""
+	good  style = "\x1b[32m"
+	alert style = "\x1b[33m"
+	bad   style = "\x1b[31m"
+	faint style = "\x1b[2m"
+	bold  style = "\x1b[1m"
+	reset       = "\x1b[0m"
+)
+
+// cell is a part of a line.
+type cell struct {
+	text  string
+	style style
+}
+
+func text(s string) cell { return cell{text: s} }
+
+// lines writes text for people, line by line. It keeps the first error.
 type lines struct {
 	w       io.Writer
 	colours bool
 	err     error
 }
 
-func newLines(w io.Writer, colours bool) *lines { return &lines{w: w, colours: colours} }
+func newLines(w io.Writer) *lines {
+	_, refused := os.LookupEnv("NO_COLOR")
+	return &lines{w: w, colours: !refused && os.Getenv("TERM") != "dumb" && isTerminal(w)}
+}
 
 // add writes one line of painted parts.
 func (l *lines) add(parts ...cell) {
@@ -24,8 +54,7 @@ func (l *lines) add(parts ...cell) {
 	}
 	var b strings.Builder
 	for _, part := range parts {
-		part.text = printable(part.text)
-		b.WriteString(paint(part, l.colours))
+		b.WriteString(l.paint(part))
 	}
 	_, l.err = fmt.Fprintln(l.w, strings.TrimRight(b.String(), " "))
 }
@@ -33,40 +62,141 @@ func (l *lines) add(parts ...cell) {
 // addf writes one plain line.
 func (l *lines) addf(format string, args ...any) { l.add(text(fmt.Sprintf(format, args...))) }
 
-// field writes a name and its value, if it has one.
-func (l *lines) field(name, value string) {
-	if value != "" && value != dash {
-		l.add(cell{fmt.Sprintf("%-12s ", name+":"), faint}, text(value))
+func (l *lines) paint(c cell) string {
+	c.text = printable(c.text)
+	if !l.colours || c.style == plain || c.text == "" {
+		return c.text
+	}
+	return string(c.style) + c.text + reset
+}
+
+// next writes the next command on a line of its own.
+func (l *lines) next(indent, command string) {
+	if command != "" {
+		l.add(text(indent+"Next: "), cell{command, bold})
 	}
 }
 
-// progressEvery is how often a line of progress is written anew.
-const progressEvery = 100 * time.Millisecond
-
-// progress shows on a terminal that something goes on, on a line that it takes away at the end. Elsewhere it shows nothing.
-type progress struct {
-	w    io.Writer
-	next time.Time
+// column is one column of a table; a wide one is shown on request, and an age changes by itself.
+type column struct {
+	name      string
+	wide, age bool
 }
 
-// newProgress shows nothing for the first while: most answers are there by then.
-func newProgress(w io.Writer) *progress {
-	if !isTerminal(w) || os.Getenv("TERM") == "dumb" {
-		w = nil
+// gap stands between two columns.
+const gap = "   "
+
+// table writes rows below the names of columns, aligned. widths are those of an earlier call, whose table continues; nil begins a table.
+func (l *lines) table(columns []column, rows [][]cell, wide bool, widths []int) []int {
+	if widths == nil {
+		widths = make([]int, len(columns))
+		head := make([]cell, len(columns))
+		for i, c := range columns {
+			head[i] = cell{c.name, bold}
+		}
+		rows = append([][]cell{head}, rows...)
 	}
-	return &progress{w: w, next: time.Now().Add(3 * progressEvery)}
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(printable(c.text)))
+		}
+	}
+	for _, row := range rows {
+		var parts []cell
+		for i, c := range row {
+			if wide || !columns[i].wide {
+				parts = append(parts, c, text(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(printable(c.text)))+gap))
+			}
+		}
+		l.add(parts...)
+	}
+	return widths
 }
 
-func (p *progress) say(format string, args ...any) {
-	if p.w == nil || time.Now().Before(p.next) {
-		return
-	}
-	p.next = time.Now().Add(progressEvery)
-	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", printable(fmt.Sprintf(format, args...)))
+// printable returns text without what a terminal would obey: others choose names and messages.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
-func (p *progress) end() {
-	if p.w != nil {
-		_, _ = io.WriteString(p.w, "\r\x1b[K")
+func isTerminal(w any) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
 	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && file.Name() != os.DevNull
+}
+
+// calm keeps control characters from a terminal, line by line.
+type calm struct{ io.Writer }
+
+// Write writes what is printable.
+func (c calm) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(c.Writer, printableLines(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// printableLines is printable for a text of several lines.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// dash stands for what is absent.
+const dash = "-"
+
+func orDash(s string) string {
+	if s == "" {
+		return dash
+	}
+	return s
+}
+
+// since returns the age of t, as kubectl says it.
+func since(now, t time.Time) string {
+	if t.IsZero() {
+		return dash
+	}
+	return duration.HumanDuration(max(0, now.Sub(t)))
+}
+
+// exactly returns t to the second.
+func exactly(t time.Time) string {
+	if t.IsZero() {
+		return dash
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// count says how many there are of something.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// union returns a, and those of b that are not among them.
+func union(a, b []string) []string {
+	return slices.Concat(a, slices.DeleteFunc(slices.Clone(b), func(s string) bool { return slices.Contains(a, s) }))
 }

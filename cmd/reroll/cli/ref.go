@@ -2,13 +2,15 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
+	"net/http"
+	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -16,10 +18,11 @@ import (
 // ref names one workload or config, as far as the command line does.
 type ref struct{ cluster, namespace, kind, name string }
 
-// refForm is how a ref is written.
-const refForm = "[[CLUSTER/]NAMESPACE/]KIND/NAME"
-
-func quote(text string) string { return strconv.Quote(text) }
+// How a workload and a config are written.
+const (
+	workloadForm = "[NAMESPACE/]KIND/NAME"
+	configForm   = "[[CLUSTER/]NAMESPACE/]KIND/NAME"
+)
 
 // shortKinds are the short names that kubectl knows.
 var shortKinds = map[string]string{
@@ -40,108 +43,177 @@ func configKinds() (names []string) {
 	return names
 }
 
-// Workload reads [NAMESPACE/][KIND/]NAME, which names a workload, in a namespace that a flag may give. What is left open is empty.
-func Workload(text, namespace string) (reloader.WorkloadRef, error) {
-	r, err := looseRef(text)
-	if err == nil && r.cluster != "" {
-		err = Usage(fmt.Errorf("%.300q is not NAMESPACE/KIND/NAME, such as shop/Deployment/web", text))
-	}
-	if err == nil {
-		r, err = r.within(scope{namespace: namespace})
-	}
-	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
-	if err != nil {
-		return w, err
-	}
-	whole := reloader.WorkloadRef{Kind: cmp.Or(w.Kind, "Deployment"), Namespace: cmp.Or(w.Namespace, "default"), Name: w.Name}
-	return w, Usage(whole.Validate())
-}
-
-// ChooseAmong asks which of several workloads is meant.
-func ChooseAmong(text string, names []string) error {
-	if len(names) > maxNamed {
-		names = append(slices.Clone(names[:maxNamed]), "and more")
-	}
-	return Usage(fmt.Errorf("which %s is meant? Name one of %s", text, strings.Join(names, ", ")))
-}
-
-// AboutOne is the check of the arguments of a command about a workload. Who writes the kind and the name as two arguments is told how to.
-func AboutOne(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 2 {
-			if _, err := kindOf(args[0], workloadKinds()); err == nil {
-				return fmt.Errorf("use KIND/NAME, such as %s/%s", args[0], args[1])
-			}
-		}
-		return check(cmd, args)
-	}
-}
-
 // kindOf returns the kind of a list that text means: in any case, in the plural, or by its short name.
-func kindOf(text string, kinds []string) (string, error) {
+func kindOf(text string, kinds []string) (string, bool) {
 	lower := strings.ToLower(text)
-	for _, kind := range kinds {
-		if name := strings.ToLower(kind); lower == name || lower == name+"s" || lower == name+"es" || shortKinds[lower] == kind {
-			return kind, nil
+	i := slices.IndexFunc(kinds, func(kind string) bool {
+		name := strings.ToLower(kind)
+		return lower == name || lower == name+"s" || lower == name+"es" || shortKinds[lower] == kind
+	})
+	if i < 0 {
+		return "", false
+	}
+	return kinds[i], true
+}
+
+// one joins the arguments that name one object: KIND NAME means KIND/NAME.
+func one(args []string) string { return strings.Join(args, "/") }
+
+// oneObject is the check of the arguments of a command about one object.
+var oneObject = cobra.RangeArgs(1, 2)
+
+// parseRef reads a ref, and fills in what it leaves open from the flags. loose says that the kind may be open.
+func (g *globals) parseRef(text string, kinds []string, loose bool) (r ref, err error) {
+	parts := strings.Split(text, "/")
+	slices.Reverse(parts)
+	if len(parts) > 4 || slices.Contains(parts, "") || len(parts) < 2 && !loose {
+		return r, usagef("%.300q is not %s, such as shop/%s/cart", text, configForm, kinds[0])
+	}
+	r.name = parts[0]
+	rest := parts[1:]
+	if len(rest) > 0 {
+		kind, known := kindOf(rest[0], kinds)
+		switch {
+		case known:
+			r.kind, rest = kind, rest[1:]
+		case !loose || len(rest) > 1 || g.namespace != "":
+			return r, usagef("%.300q is not one of the kinds %s", rest[0], strings.Join(kinds, ", "))
 		}
 	}
-	return "", Usage(fmt.Errorf("%q is not one of the kinds %s", text, strings.Join(kinds, ", ")))
-}
-
-// parseRef reads a ref. Its last two parts are always there.
-func parseRef(text string, kinds []string) (r ref, err error) {
-	parts := strings.Split(text, "/")
-	if len(parts) < 2 || len(parts) > 4 || slices.Contains(parts, "") {
-		return ref{}, Usage(fmt.Errorf("%.300q is not %s, such as shop/%s/%s", text, refForm, kinds[0], example(parts)))
+	if len(rest) > 0 {
+		r.namespace = rest[0]
 	}
-	slices.Reverse(parts)
-	r.name = parts[0]
-	if r.kind, err = kindOf(parts[1], kinds); err != nil {
-		return ref{}, err
+	if len(rest) > 1 {
+		r.cluster = rest[1]
 	}
-	if len(parts) > 2 {
-		r.namespace = parts[2]
-	}
-	if len(parts) > 3 {
-		r.cluster = parts[3]
-	}
-	return r, nil
-}
-
-// example returns a name to show the form of a ref with: the one that was meant, as far as there is one.
-func example(parts []string) string {
-	if name := parts[len(parts)-1]; len(parts) == 1 && name != "" && len(name) <= 63 {
-		return name
-	}
-	return "cart"
-}
-
-// in is within for a ref whose namespace must be known then.
-func (r ref) in(s scope) (ref, error) {
-	r, err := r.within(s)
-	if err == nil && r.namespace == "" {
-		err = Usage(fmt.Errorf("in which namespace is %s/%s? Name it with -n, or as NAMESPACE/%s/%s", r.kind, r.name, r.kind, r.name))
-	}
-	return r, err
-}
-
-// within fills in what the ref leaves open from flags, which must not say something else.
-func (r ref) within(s scope) (ref, error) {
-	r.namespace, r.cluster = cmp.Or(r.namespace, s.namespace), cmp.Or(r.cluster, s.cluster)
-	if s.namespace != "" && s.namespace != r.namespace || s.cluster != "" && s.cluster != r.cluster {
-		return r, Usage(fmt.Errorf("%s is not where the flags say", r))
+	r.namespace, r.cluster = cmp.Or(r.namespace, g.namespace), cmp.Or(r.cluster, g.cluster)
+	if g.namespace != "" && g.namespace != r.namespace || g.cluster != "" && g.cluster != r.cluster {
+		return r, usagef("%s is not where the flags say", r)
 	}
 	return r, nil
 }
 
 // String returns r as it is written.
 func (r ref) String() string {
-	text := r.kind + "/" + r.name
-	for _, part := range []string{r.namespace, r.cluster} {
-		if part == "" {
-			return text
-		}
-		text = part + "/" + text
+	parts := slices.DeleteFunc([]string{r.cluster, r.namespace, r.kind, r.name}, func(part string) bool { return part == "" })
+	return strings.Join(parts, "/")
+}
+
+func workloadRef(cluster string, w reloader.WorkloadRef) ref {
+	return ref{cluster: cluster, namespace: w.Namespace, kind: w.Kind, name: w.Name}
+}
+
+func configRef(cluster string, c reloader.Config) ref {
+	return ref{cluster: cluster, namespace: c.Namespace, kind: string(c.Kind), name: c.Name}
+}
+
+// nearName names a config, with its namespace and cluster if they are not those of a workload.
+func nearName(c reloader.Config, w reloader.WorkloadRef) string {
+	r := configRef(c.Cluster, c)
+	if r.cluster == "" && r.namespace == w.Namespace {
+		r.namespace = ""
 	}
-	return text
+	return r.String()
+}
+
+// maxNamed is how many names an error lists.
+const maxNamed = 10
+
+// find returns the workload that is meant. What the command line leaves open is looked up among the workloads on record, and then in the cluster.
+func (s *session) find(text string) (ref, error) {
+	r, err := s.parseRef(text, workloadKinds(), true)
+	if err != nil {
+		return r, err
+	}
+	if err := s.checkCluster(r.cluster); err != nil {
+		return r, err
+	}
+	q := url.Values{}
+	for name, value := range map[string]string{"cluster": r.cluster, "namespace": r.namespace, "kind": r.kind, "name": r.name} {
+		set(q, name, value)
+	}
+	l, err := list[view.Workload](s, s.client, "workloads", q, maxNamed+1)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == http.StatusForbidden && r.namespace == "" {
+		return r, usagef("you may not list the workloads of all namespaces: name the namespace of %s with -n", text)
+	}
+	if err != nil {
+		return r, err
+	}
+	var found []ref
+	for _, w := range l.items {
+		found = append(found, workloadRef(w.Cluster, w.Workload))
+	}
+	if len(found) == 0 {
+		if found, err = s.findLive(r); err != nil {
+			return r, err
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return r, ambiguous(text, found)
+	case r.namespace != "" && r.kind != "":
+		return s.only(r) // that it is not on record is the answer
+	}
+	return r, errors.New("there is no workload " + r.String() + " on record. List them with: " + s.typed(s.cmd, "reroll get workloads -A"))
+}
+
+// ambiguous asks which of several workloads is meant.
+func ambiguous(text string, found []ref) error {
+	var names []string
+	for _, r := range found {
+		names = append(names, r.String())
+	}
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed], "and more")
+	}
+	return usagef("which %s is meant? Name one of %s", text, strings.Join(names, ", "))
+}
+
+// clusters returns the names of the clusters that the API knows.
+func (s *session) clusters() (names []string, err error) {
+	l, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
+	for _, c := range l.items {
+		names = append(names, c.Cluster)
+	}
+	return names, err
+}
+
+// checkCluster refuses a cluster that the API does not know. A user who may not list clusters gets no such answer.
+func (s *session) checkCluster(name string) error {
+	if name == "" {
+		return nil
+	}
+	names, err := s.clusters()
+	if err != nil || len(names) == 0 || slices.Contains(names, name) {
+		return nil //nolint:nilerr // the question itself says what is wrong
+	}
+	return usagef("there is no cluster %s; Reroll knows %s", name, strings.Join(names, ", "))
+}
+
+// only fills in the cluster of a ref: there must be one alone if the command line names none.
+func (s *session) only(r ref) (ref, error) {
+	if r.cluster != "" {
+		return r, nil
+	}
+	names, err := s.clusters()
+	switch {
+	case err != nil:
+		return r, err
+	case len(names) == 0:
+		return r, errors.New("Reroll knows no cluster yet; name it with --cluster")
+	case len(names) > 1:
+		return r, usagef("in which cluster is %s? Name it with --cluster: %s", r, strings.Join(names, ", "))
+	}
+	r.cluster = names[0]
+	return r, nil
+}
+
+// set sets a parameter that is not empty.
+func set(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
 }

@@ -1,4 +1,4 @@
-// Package flags declares the flags that say whose annotations count, and how. The roles of Reroll and reroll doctor migrate have them under the same
+// Package flags declares the flags that say whose annotations count, and how. The roles of Reroll and reroll migrate have them under the same
 // names, so that the one foretells what the others do.
 package flags
 

@@ -30,14 +30,11 @@
    reroll {{ last . }} --server=https://PROXY
 {{- else }}
 {{- if ne $root.Release.Namespace "reroll" }}{{ $flags = printf " --reroll-namespace=%s" $root.Release.Namespace }}{{ end }}
-{{- with $root.Values.api.tls.existingSecret }}{{ $flags = printf "%s --certificate-authority=ca.crt" $flags }}
-   # ca.crt has the CA of the certificate in Secret {{ . }}, which must be valid for 127.0.0.1 as well.
-{{- end }}
-{{- if $byToken }}{{ $flags = printf "%s --token-file=token" $flags }}
+{{- if $byToken }}
    # The token is of an account that may read the API: docs/api.md has the rights.
-   kubectl -n {{ $root.Release.Namespace }} create token ACCOUNT{{ with $root.Values.api.audiences }} --audience={{ first . }}{{ end }} > token
-{{- else if $byCertificate }}{{ $flags = printf "%s --client-certificate=you.crt --client-key=you.key" $flags }}
-   # you.crt is a certificate of a CA in {{ $root.Values.api.tls.clientCAKey }} of that Secret, for a user who may read the API: docs/api.md has the rights.
+   export REROLL_TOKEN="$(kubectl -n {{ $root.Release.Namespace }} create token ACCOUNT{{ with $root.Values.api.audiences }} --audience={{ first . }}{{ end }})"
+{{- else if $byCertificate }}
+   # The API takes client certificates alone, of a CA in {{ $root.Values.api.tls.clientCAKey }} of Secret {{ $root.Values.api.tls.existingSecret }}: ask it with curl --cert, or add token to api.auth for:
 {{- end }}
    reroll {{ last . }}{{ $flags }}
 {{- end }}

@@ -19,8 +19,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
 // want is what findings must have: each a verdict and a part of its message. Other findings must be OK or Skipped.
 type want map[string]grade
 
@@ -39,7 +37,7 @@ func (w want) check(t *testing.T, found findings) {
 		if !expected {
 			t.Errorf("unexpected: %+v", one)
 		}
-		if (one.Verdict == wrong || one.Verdict == careful) && one.Mend == "" {
+		if (one.Verdict == wrong || one.Verdict == careful) && one.Fix == "" {
 			t.Errorf("nobody is told how to mend %+v", one)
 		}
 	}
@@ -80,15 +78,15 @@ func TestPolicy(t *testing.T) {
 			var found findings
 			found.checkPolicy([]byte(c.policy), "reroll")
 			c.want.check(t, found)
-			expectMend(t, c.policy, found)
+			expectFix(t, c.policy, found)
 		})
 	}
 }
 
-// expectMend: where the doctor names the command that mends a policy, its outcome has nothing left to mend.
-func expectMend(t *testing.T, policy string, found findings) {
+// expectFix: where check names the command that mends a policy, its outcome has nothing left to mend.
+func expectFix(t *testing.T, policy string, found findings) {
 	t.Helper()
-	if !slices.ContainsFunc(found, func(one finding) bool { return strings.Contains(one.Mend, policyMend) }) {
+	if !slices.ContainsFunc(found, func(one finding) bool { return strings.Contains(one.Fix, policyFix) }) {
 		return
 	}
 	merged, err := withOurRules([]byte(policy))
@@ -102,23 +100,23 @@ func expectMend(t *testing.T, policy string, found findings) {
 	}
 }
 
-// TestNeedsAreTheChartsRights compares what the doctor asks for with what the chart grants: by default exactly that, but for what several
+// TestNeedsAreTheChartsRights compares what check asks for with what the chart grants: by default exactly that, but for what several
 // replicas need, and all of it where several choose who leads.
 func TestNeedsAreTheChartsRights(t *testing.T) {
 	granted, asked := grants(t, "default"), map[string]bool{}
 	for _, n := range needs {
-		if !n.ha {
+		if n.group != leases {
 			n.each(func(right string) { asked[right] = true })
 		}
 	}
 	for right := range granted {
 		if !asked[right] {
-			t.Errorf("the chart grants %s, and the doctor does not ask for it", right)
+			t.Errorf("the chart grants %s, and check does not ask for it", right)
 		}
 	}
 	for right := range asked {
 		if !granted[right] {
-			t.Errorf("the doctor asks for %s, which the chart does not grant", right)
+			t.Errorf("check asks for %s, which the chart does not grant", right)
 		}
 	}
 	if len(granted) == 0 {
@@ -131,13 +129,13 @@ func TestNeedsAreTheChartsRights(t *testing.T) {
 				asked[right] = true
 				// With reloadOnDelete any namespace may be read.
 				if !granted[right] && !granted[strings.Replace(right, " kube-system", "", 1)] {
-					t.Errorf("%s: the doctor asks for %s, which the chart does not grant", shape, right)
+					t.Errorf("%s: check asks for %s, which the chart does not grant", shape, right)
 				}
 			})
 		}
 		for right := range granted {
 			if strings.Contains(right, " coordination.k8s.io ") && !asked[right] {
-				t.Errorf("%s: the chart grants %s, and the doctor does not ask for it", shape, right)
+				t.Errorf("%s: the chart grants %s, and check does not ask for it", shape, right)
 			}
 		}
 	}
@@ -186,11 +184,6 @@ func eachRight(rule rbacv1.PolicyRule, do func(right string)) {
 }
 
 func TestRights(t *testing.T) {
-	leases := []kube.Right{
-		{Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "stakater-reloader-lock", Namespace: "own"},
-		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Name: "stakater-reloader-lock", Namespace: "own"},
-		{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: "own"},
-	}
 	refuse := func(refused ...kube.Right) judge {
 		return func(_ context.Context, r kube.Right) (bool, error) { return !slices.Contains(refused, r), nil }
 	}
@@ -200,10 +193,9 @@ func TestRights(t *testing.T) {
 		want       want
 	}{
 		"all granted":            {may: refuse()},
-		"no Lease":               {refuse(leases...), nil, want{"leases stakater-reloader-lock: may not get in own, update in own, for HA": skipped, "leases: may not create in own, for HA": skipped, "all that the chart grants are granted": fine}},
 		"secrets":                {refuse(kube.Right{Verb: "get", Resource: "secrets"}), nil, want{"secrets: may not get": wrong}},
 		"two verbs":              {refuse(kube.Right{Verb: "patch", Group: "apps", Resource: "deployments"}, kube.Right{Verb: "watch", Group: "apps", Resource: "deployments"}), nil, want{"deployments: may not watch, patch": wrong}},
-		"what it can do without": {refuse(kube.Right{Verb: "create", Resource: "events"}), nil, want{"events: may not create: no Events tell": careful}},
+		"what it can do without": {refuse(kube.Right{Verb: "create", Resource: "events"}), nil, want{"events: may not create: there are no Events": careful}},
 		"in its own namespace":   {refuse(kube.Right{Verb: "update", Resource: "configmaps", Namespace: "own"}), nil, want{"configmaps: may not update in own": wrong}},
 		"in one of two":          {refuse(kube.Right{Verb: "list", Resource: "pods", Namespace: "shop"}), []string{"bank", "shop"}, want{"pods: may not list in shop": wrong}},
 		"nobody answers":         {func(context.Context, kube.Right) (bool, error) { return false, errors.New("away") }, nil, want{"away": unclear}},
@@ -246,7 +238,7 @@ func TestCluster(t *testing.T) {
 			c.edit(status)
 			cluster := view.FromCluster(&projection.ClusterState{Name: "local", Status: status}, now)
 			var found findings
-			found.checkCluster(cluster, now)
+			found.checkCluster(&session{globals: &globals{}, cmd: Root("v1.2.3"), now: now}, cluster)
 			c.want.check(t, found)
 			if told := slices.ContainsFunc(found, func(one finding) bool { return one.Verdict != skipped && one.Verdict != fine }); told != (name != "healthy" && name != "no canaries") {
 				t.Errorf("%+v", found)
@@ -254,6 +246,6 @@ func TestCluster(t *testing.T) {
 		})
 	}
 	var found findings
-	found.checkCluster(view.Cluster{Standing: verdict.Standing{Health: verdict.Degraded}}, now)
+	found.checkCluster(&session{globals: &globals{}, cmd: Root("v1.2.3"), now: now}, view.Cluster{Standing: verdict.Standing{Health: verdict.Degraded}})
 	want{"it is Degraded, and does not say why": careful}.check(t, found)
 }

@@ -23,7 +23,7 @@ var (
 	configResources = []string{"configmaps", "secrets"}
 )
 
-const policyMend = "reroll audit setup --for KIND --policy FILE puts the rules that report before those of this file"
+const policyFix = "reroll audit setup --for KIND --policy FILE puts the rules that report before those of this file"
 
 // writers are whose writes a policy is asked about.
 var writers = []struct {
@@ -88,11 +88,11 @@ func (f *findings) checkWrites(check string, rules pluginaudit.PolicyRuleEvaluat
 		}
 		if silent != nil {
 			f.add(check, wrong, fmt.Sprintf("it does not report %s of %s by %s: the first rule that matches has level None or omits the stage ResponseComplete, or no rule matches",
-				strings.Join(silent, ", "), resource, who.name), policyMend)
+				strings.Join(silent, ", "), resource, who.name), policyFix)
 		}
 		if open != nil {
 			f.add(check, careful, fmt.Sprintf("it reports %s of %s by %s with content, which Reroll does not need and never stores", strings.Join(open, ", "), resource, who.name),
-				"use the level Metadata; "+policyMend)
+				"use the level Metadata; "+policyFix)
 		}
 	}
 }

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader/kube"
+	"github.com/reroll-dev/reroll/reloader/verdict"
+)
+
+// checkFlags say what is examined.
+type checkFlags struct {
+	*globals
+	pre        bool
+	as, policy string
+}
+
+func checkCommand(g *globals) *cobra.Command {
+	f := &checkFlags{globals: g}
+	cmd := take(&cobra.Command{
+		Use:   "check",
+		Short: "Check what Reroll relies on, and say how to fix what is wrong",
+		Long: "Check what Reroll relies on: its API, what its dispatchers report of NATS, the audit feed and themselves, and the workloads that need " +
+			"attention; with --pre, before an installation, whether you may install it. It exits with 1 if something is wrong or unknown.",
+		Example: "  reroll check\n  reroll check --pre\n  reroll check --as system:serviceaccount:reroll:reroll\n  reroll check --audit-policy audit-policy.yaml -o json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}, takesAsk, "namespace")
+	cmd.Flags().BoolVar(&f.pre, "pre", false, "check before an installation, without Reroll's API")
+	cmd.Flags().StringVar(&f.as, "as", "", "also check the rights of this user; needs the right to impersonate it")
+	cmd.Flags().StringVar(&f.policy, "audit-policy", "", "also check this file of the API server's --audit-policy-file")
+	return cmd
+}
+
+func (f *checkFlags) run(cmd *cobra.Command) error {
+	if err := f.checkFormat(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	found := findings{}
+	if f.pre {
+		found = append(found, f.examineInstall(ctx)...)
+	} else {
+		more, err := f.examineAPI(cmd)
+		if err != nil {
+			return err
+		}
+		found = append(found, more...)
+	}
+	if !f.pre || f.as != "" {
+		found = append(found, f.examineRights(ctx)...)
+	}
+	if f.policy != "" {
+		content, err := readFile(f.policy)
+		if err != nil {
+			return fmt.Errorf("--audit-policy: %w", err)
+		}
+		found.checkPolicy(content, f.own)
+	}
+	a, err := found.answer()
+	if err != nil {
+		return err
+	}
+	if err := f.print(cmd, a); err != nil {
+		return err
+	}
+	if found.has(wrong) || found.has(unclear) {
+		return errAnswer
+	}
+	return nil
+}
+
+// connectAs connects with the rights of a user; those of the kubeconfig if it is empty.
+func (g *globals) connectAs(ctx context.Context, user string) (*kube.Cluster, error) {
+	return kube.Connect(ctx, kube.Options{
+		Kubeconfig: g.kubeconfig, Context: g.context, Namespace: g.own, As: user, QPS: 50, Burst: 100, UserAgent: g.userAgent(),
+		KeepAnnotation: func(string) bool { return false },
+	})
+}
+
+// installed are the resources that the chart makes.
+var installed = []kube.Right{
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}, {Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
+	{Group: "apps", Resource: "statefulsets", Namespace: "own"}, {Resource: "serviceaccounts", Namespace: "own"}, {Resource: "services", Namespace: "own"},
+	{Resource: "configmaps", Namespace: "own"}, {Resource: "secrets", Namespace: "own"},
+}
+
+// examineInstall reports whether the user may install Reroll.
+func (f *checkFlags) examineInstall(ctx context.Context) (found findings) {
+	cluster, err := f.connect(ctx, nil)
+	if err != nil {
+		found.add("cluster", unclear, err.Error(), "set --kubeconfig or --context")
+		return found
+	}
+	found.add("cluster", fine, "the Kubernetes API answers", "")
+	if cluster.RunsHere(ctx) {
+		found.add("Reroll", careful, "it runs in namespace "+f.own+" already", f.nextCheck())
+	}
+	before := len(found)
+	for _, right := range installed {
+		if right.Verb = "create"; right.Namespace != "" {
+			right.Namespace = f.own
+		}
+		switch may, err := cluster.May(ctx, right); {
+		case err != nil:
+			found.add("rights", unclear, err.Error(), "")
+			return found
+		case !may:
+			found.add("rights", wrong, "you may not create "+right.Resource, "install Reroll as an administrator of the cluster")
+		}
+	}
+	if len(found) == before {
+		found.add("rights", fine, "you may create what the chart installs", "")
+	}
+	return found
+}
+
+func (f *checkFlags) nextCheck() string { return "reroll check" + inNamespace(f.own, "") }
+
+// examineAPI reports what dispatchers say of themselves and their clusters.
+func (f *checkFlags) examineAPI(cmd *cobra.Command) (found findings, err error) {
+	s, err := f.open(cmd)
+	if code, _ := ExitCode(err); code == ExitUsage {
+		return nil, err
+	}
+	if err != nil {
+		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" get pods")
+		return found, nil
+	}
+	defer s.close()
+	var self view.Self
+	if _, err := s.read(s, path("self"), nil, &self); err != nil {
+		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" get pods")
+		return found, nil
+	}
+	if self.Version != f.version {
+		found.add("API", careful, fmt.Sprintf("it is %s, and this program %s", self.Version, f.version), "use the same version")
+	} else {
+		found.add("API", fine, self.Version+" answers at "+s.base.Redacted(), "")
+	}
+	clusters, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
+	if err != nil {
+		found.add("clusters", unclear, err.Error(), "")
+		return found, nil
+	}
+	if len(clusters.items) == 0 && len(clusters.warnings) == 0 {
+		found.add("clusters", wrong, "no dispatcher has published its status", "kubectl -n "+f.own+" get pods")
+	}
+	for _, c := range clusters.items {
+		if f.cluster == "" || c.Cluster == f.cluster {
+			found.checkCluster(s, c)
+		}
+	}
+	workloads, err := s.unsettled()
+	for _, warning := range union(clusters.warnings, workloads.warnings) {
+		found.add("API", unclear, warning, "")
+	}
+	if err != nil {
+		found.add("workloads", unclear, err.Error(), "")
+		return found, nil
+	}
+	found.checkWorkloads(s, workloads.items, len(clusters.items) > 1)
+	return found, nil
+}
+
+// checkCluster reports what is wrong with a cluster in the words of its verdict.
+func (f *findings) checkCluster(s *session, c view.Cluster) {
+	check, severity := "cluster "+c.Cluster, careful
+	if !c.Health.IsUp() || len(c.Faults) > 0 || c.ControlProblem != "" {
+		severity = wrong
+	}
+	for _, p := range c.Problems {
+		f.add(check, severity, p.Message, s.typed(s.cmd, p.Next))
+	}
+	if c.Health != verdict.Healthy && len(c.Problems) == 0 {
+		f.add(check, severity, fmt.Sprintf("it is %s, and does not say why", c.Health), "use the version of the server, "+c.Version+", which may know more")
+	}
+	if !c.Health.IsUp() {
+		return
+	}
+	if c.Drift > 0 {
+		f.add(check, careful, fmt.Sprintf("the resync alone found %d changes, for which no hint had come", c.Drift), "reroll audit check")
+	}
+	if c.Attribution != "" {
+		f.add(check, skipped, c.Attribution, "")
+	}
+	if c.Health == verdict.Healthy && c.Drift == 0 {
+		f.add(check, fine, fmt.Sprintf("%s, status %s ago", count(c.Workloads, "workload"), since(s.now, c.At)), "")
+	}
+}
+
+// checkWorkloads reports the workloads that need attention, and where to run the command if there are several clusters.
+func (f *findings) checkWorkloads(s *session, workloads []view.Workload, several bool) {
+	waiting := 0
+	for _, w := range workloads {
+		if !w.Verdict.NeedsAttention {
+			waiting++
+			continue
+		}
+		message := string(w.Verdict.State) + ": " + w.Verdict.Message
+		if several && w.Verdict.Next != "" {
+			message += " The command needs the --context of cluster " + w.Cluster + "."
+		}
+		f.add("workload "+workloadRef(w.Cluster, w.Workload).String(), wrong, message, s.typed(s.cmd, w.Verdict.Next))
+	}
+	if waiting == len(workloads) {
+		f.add("workloads", fine, fmt.Sprintf("%d wait, and none needs attention", waiting), "")
+	}
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/kube"
+)
+
+// errNothing means that there is nothing to write.
+var errNothing = errors.New("nothing to write")
+
+// changeControl rewrites the ConfigMap reroll-control. change is given the user's name. workloads is the namespace that must exist; empty if none has to.
+func (g *globals) changeControl(ctx context.Context, workloads string, force bool, change func(d *control.Document, user string) error) error {
+	cluster, err := g.connect(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if !force {
+		if !cluster.RunsHere(ctx) {
+			return fmt.Errorf("found no Reroll in namespace %s, which has neither Secret %s nor ConfigMap %s; nothing was written: set --reroll-namespace, or add --force",
+				cluster.Namespace, kube.KeySecret, kube.CanaryName)
+		}
+		if workloads != "" {
+			if lacking := cluster.Lacks(ctx, workloads, "", ""); lacking != "" {
+				return errors.New(lacking + " Nothing was written. Correct the name, or add --force")
+			}
+		}
+	}
+	user := cluster.WhoAmI(ctx)
+	err = cluster.ChangeControl(ctx, func(data map[string]string) error {
+		return control.Edit(data, func(d *control.Document) error { return change(d, user) })
+	})
+	if errors.Is(err, control.ErrUnreadable) {
+		return fmt.Errorf("%w. Correct it with: kubectl -n %s edit configmap %s", err, cluster.Namespace, control.ConfigMap)
+	}
+	return err
+}
+
+// pausing says which workloads a command is about.
+type pausing struct {
+	*globals
+	selector, reason string
+	length           time.Duration
+	force            bool
+}
+
+func (p *pausing) bind(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&p.selector, "selector", "l", "", "label selector of the workloads, such as app=web (default: all)")
+	cmd.Flags().BoolVar(&p.force, "force", false, "write even if Reroll, or the namespace of the workloads, is not found")
+}
+
+// check returns what is wrong with the flags.
+func (p *pausing) check() error {
+	if p.namespace == "" && !p.everywhere {
+		return usagef("of which workloads? Give --namespace, or --all-namespaces")
+	}
+	if _, err := control.ParseSelector(p.selector); err != nil {
+		return usagef("--selector: %w", err)
+	}
+	return p.checkFormat()
+}
+
+// all reports whether every workload of the cluster is meant.
+func (p *pausing) all() bool { return p.everywhere && p.selector == "" }
+
+func (p *pausing) done(cmd *cobra.Command, what, message string) error {
+	name := p.own + "/ConfigMap/" + control.ConfigMap
+	return p.globals.done(cmd, what, name, message+" (ConfigMap "+p.own+"/"+control.ConfigMap+")")
+}
+
+func pauseCommand(g *globals) *cobra.Command {
+	p := &pausing{globals: g}
+	cmd := take(&cobra.Command{
+		Use:   "pause",
+		Short: "Hold back rolls: of a namespace, of some workloads, or of all",
+		Long: "Hold back the rolls of a namespace, of some workloads, or with -A of the whole cluster. What changes meanwhile rolls once at the end.\n" +
+			"It writes the ConfigMap " + control.ConfigMap + " with your rights; the same with kubectl, if there is no such ConfigMap yet:\n" +
+			"  kubectl -n reroll create configmap " + control.ConfigMap + " --from-literal=" + control.Key + "='freeze: {}'",
+		Example: "  reroll pause -n shop --for 2h --reason sale\n  reroll pause -n shop -l app=web\n  reroll pause -A --reason 'incident 7'",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.pause(cmd, time.Now().UTC()) },
+	}, takesCluster, takesScope, "reroll-namespace,output")
+	p.bind(cmd)
+	cmd.Flags().StringVar(&p.reason, "reason", "", "why, for those who ask why nothing rolls")
+	cmd.Flags().DurationVar(&p.length, "for", 0, "how long, such as 2h (default: 1h; with -A alone, until resumed)")
+	return cmd
+}
+
+func (p *pausing) pause(cmd *cobra.Command, now time.Time) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	given := cmd.Flags().Changed("for")
+	if given && p.length <= 0 {
+		return usagef("--for must be positive")
+	}
+	if !given && !p.all() {
+		p.length = time.Hour
+	}
+	end := time.Time{}
+	if p.length > 0 {
+		end = now.Add(p.length).Truncate(time.Second)
+	}
+	err := p.changeControl(cmd.Context(), p.namespace, p.force, func(d *control.Document, user string) error {
+		if p.all() {
+			d.Freeze = &control.Freeze{Reason: p.reason, Until: end, By: user, Since: now.Truncate(time.Second)}
+			return nil
+		}
+		return d.Pause(control.Pause{Namespace: p.namespace, Selector: p.selector, Until: end, Reason: p.reason, By: user}, now)
+	})
+	if err != nil {
+		return err
+	}
+	return p.done(cmd, "pause", "paused "+whom(p.namespace, p.selector)+until(end))
+}
+
+func resumeCommand(g *globals) *cobra.Command {
+	p := &pausing{globals: g}
+	cmd := take(&cobra.Command{
+		Use:     "resume",
+		Short:   "End what pause holds back",
+		Long:    "End the pause of the same namespace and selector; with -A alone, that of the whole cluster.",
+		Example: "  reroll resume -n shop\n  reroll resume -n shop -l app=web\n  reroll resume -A",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.resume(cmd) },
+	}, takesCluster, takesScope, "reroll-namespace,output")
+	p.bind(cmd)
+	return cmd
+}
+
+func (p *pausing) resume(cmd *cobra.Command) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	frozen := false
+	err := p.changeControl(cmd.Context(), "", p.force, func(d *control.Document, _ string) error { // the namespace may be gone
+		found, err := d.Resume(p.namespace, p.selector)
+		if frozen = d.Freeze != nil; p.all() && frozen {
+			d.Freeze, found = nil, true
+		}
+		if err == nil && !found {
+			err = errNothing
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errNothing) && frozen:
+		return fmt.Errorf("there is no pause of %s, but one of the whole cluster: end it with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll resume -A"))
+	case errors.Is(err, errNothing):
+		return fmt.Errorf("there is no pause of %s. List the pauses with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll status"))
+	case err != nil:
+		return err
+	}
+	return p.done(cmd, "resume", "resumed "+whom(p.namespace, p.selector))
+}
+
+// annotating gives a workload an annotation that Reroll acts upon, with a value that it did not have before.
+type annotating struct {
+	*globals
+	key, what, said, reason string
+}
+
+// sameWithKubectl is how kubectl does the same.
+func sameWithKubectl(key string) string {
+	return "It annotates the workload with your rights. The same with kubectl:\n  kubectl -n shop annotate deploy/web --overwrite " + key + "=\"$(date)\""
+}
+
+func reloadCommand(g *globals) *cobra.Command {
+	a := &annotating{globals: g, key: dispatcher.RequestedAnnotation, what: "reload", said: "asked for a roll of "}
+	cmd := take(&cobra.Command{
+		Use:   "reload " + workloadForm,
+		Short: "Roll an opted-in workload once, although nothing has changed",
+		Long: "Roll an opted-in workload once, although nothing has changed. Windows and limits on rates do not hold it back, a pause does.\n" +
+			sameWithKubectl(dispatcher.RequestedAnnotation),
+		Example: "  reroll reload deploy/web -n shop --reason 'new certificates'\n  reroll reload shop/Deployment/web --context east",
+		Args:    oneObject,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, one(args)) },
+	}, takesCluster, "namespace,output")
+	cmd.Flags().StringVar(&a.reason, "reason", "", "why, for those who ask later")
+	cmd.ValidArgsFunction = g.completeFirst(workloadNames)
+	return cmd
+}
+
+func retryCommand(g *globals) *cobra.Command {
+	a := &annotating{globals: g, key: dispatcher.RetryAnnotation, what: "retry", said: "asked for another try of "}
+	cmd := take(&cobra.Command{
+		Use:   "retry " + workloadForm,
+		Short: "Try again a workload that failed, or whose stalled rollout halts others",
+		Long: "Try again, now, a workload that could not be patched. If its stalled rollout halts those of others, they continue; if it is one of " +
+			"those that wait, it goes alone. " + sameWithKubectl(dispatcher.RetryAnnotation),
+		Example: "  reroll retry deploy/web -n shop\n  reroll retry shop/Deployment/web --context east",
+		Args:    oneObject,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, one(args)) },
+	}, takesCluster, "namespace,output")
+	cmd.ValidArgsFunction = g.completeFirst(workloadNames)
+	return cmd
+}
+
+func (a *annotating) run(cmd *cobra.Command, name string) error {
+	if err := a.checkFormat(); err != nil {
+		return err
+	}
+	r, err := a.parseRef(name, workloadKinds(), true)
+	if err == nil && r.cluster != "" {
+		err = usagef("%.300q is not %s, such as shop/Deployment/web", name, workloadForm)
+	}
+	if err != nil {
+		return err
+	}
+	cluster, err := a.connect(cmd.Context(), nil)
+	if err != nil {
+		return err
+	}
+	w, err := located(cmd.Context(), cluster, name, r)
+	if err != nil {
+		return err
+	}
+	value := time.Now().UTC().Format(time.RFC3339Nano)
+	if a.reason != "" {
+		value += " " + a.reason
+	}
+	if err := cluster.Annotate(cmd.Context(), w, a.key, value); err != nil {
+		return err
+	}
+	full := workloadRef("", w).String()
+	return a.done(cmd, a.what, full, a.said+full)
+}
+
+// located returns the workload that a ref means in a cluster.
+func located(ctx context.Context, cluster *kube.Cluster, name string, r ref) (reloader.WorkloadRef, error) {
+	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
+	check := reloader.WorkloadRef{Kind: firstOf(r.kind, "Deployment"), Namespace: firstOf(r.namespace, "default"), Name: r.name}
+	if err := check.Validate(); err != nil {
+		return w, Usage(err)
+	}
+	if w.Namespace != "" {
+		if lacking := cluster.Lacks(ctx, w.Namespace, w.Kind, w.Name); lacking != "" {
+			return w, errors.New(lacking + " Nothing was written")
+		}
+	}
+	if w.Namespace != "" && w.Kind != "" {
+		return w, nil
+	}
+	named, err := cluster.Named(ctx, w)
+	if err != nil {
+		return w, fmt.Errorf("look for %s: %w; name it as %s", name, err, workloadForm)
+	}
+	var found []ref
+	for _, one := range named {
+		found = append(found, workloadRef("", one))
+	}
+	switch len(found) {
+	case 0:
+		return w, fmt.Errorf("there is no workload %s. Nothing was written", name)
+	case 1:
+		return named[0], nil
+	}
+	return w, ambiguous(name, found)
+}

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	gopath "path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/reroll-dev/reroll/reloader/control"
+)
+
+// apiServer has the ConfigMap of operators, in the namespace reroll, and the metadata of a few other objects. Whatever else it is asked for is
+// not there, or forbidden.
+type apiServer struct {
+	t    *testing.T
+	data map[string]string
+	// annotations are those that a workload was given.
+	annotations map[string]string
+	objects     []string
+	forbidden   bool
+	codecs      serializer.CodecFactory
+}
+
+// shop is a namespace.
+const shop = "/api/v1/namespaces/shop"
+
+// newAPIServer returns the API server and a kubeconfig for it.
+func newAPIServer(t *testing.T, data map[string]string) (*apiServer, string) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	s := &apiServer{t: t, data: data, codecs: serializer.NewCodecFactory(scheme)}
+	return s, kubeconfigOf(t, s)
+}
+
+// kubeconfigOf starts an API server and returns a kubeconfig for it.
+func kubeconfigOf(t *testing.T, api http.Handler) (file string) {
+	t.Helper()
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	file = filepath.Join(t.TempDir(), "config")
+	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
+		"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "reroll"}}], "users": [{"name": "u", "user": {}}]}`, server.URL)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// ServeHTTP answers as the API server does.
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	const ours = "/api/v1/namespaces/reroll/configmaps/" + control.ConfigMap
+	var answer any = metav1.Status{TypeMeta: typeMeta("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound}
+	code := http.StatusNotFound
+	there := strings.HasSuffix(r.URL.Path, "/kube-system")
+	for _, object := range s.objects {
+		there = there || r.URL.Path == object
+	}
+	switch {
+	case s.forbidden && r.URL.Path != ours:
+		code, answer = http.StatusForbidden, metav1.Status{
+			TypeMeta: typeMeta("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+		}
+	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
+		code, answer = http.StatusCreated, authenticationv1.SelfSubjectReview{
+			TypeMeta: typeMeta("authentication.k8s.io/v1", "SelfSubjectReview"),
+			Status:   authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: "carol"}},
+		}
+	case r.URL.Path == ours:
+		if r.Method == http.MethodPut {
+			s.take(r)
+		}
+		code, answer = http.StatusOK, corev1.ConfigMap{TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap}, Data: s.data}
+	case there && r.Method == http.MethodPatch:
+		s.annotate(r)
+		code, answer = http.StatusOK, metav1.PartialObjectMetadata{TypeMeta: typeMeta("meta.k8s.io/v1", "PartialObjectMetadata")}
+	case there:
+		code, answer = http.StatusOK, metav1.PartialObjectMetadata{TypeMeta: typeMeta("meta.k8s.io/v1", "PartialObjectMetadata")}
+		if strings.HasSuffix(r.URL.Path, "/kube-system") {
+			answer = corev1.Namespace{TypeMeta: typeMeta("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{UID: "u"}}
+		}
+	default:
+		// A list has the objects right below its path, or those of all namespaces.
+		everywhere := regexp.MustCompile(`/namespaces/([^/]+)(/[^/]+/)$`)
+		wanted := strings.TrimPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+		l := metav1.PartialObjectMetadataList{TypeMeta: typeMeta("meta.k8s.io/v1", "PartialObjectMetadataList")}
+		for _, object := range s.objects {
+			folder, name := gopath.Split(object)
+			if at := r.URL.Path + "/"; folder != at && everywhere.ReplaceAllString(folder, "$2") != at || wanted != "" && name != wanted {
+				continue
+			}
+			meta := metav1.ObjectMeta{Name: name}
+			if in := everywhere.FindStringSubmatch(folder); in != nil {
+				meta.Namespace = in[1]
+			}
+			l.Items = append(l.Items, metav1.PartialObjectMetadata{TypeMeta: typeMeta("meta.k8s.io/v1", "PartialObjectMetadata"), ObjectMeta: meta})
+			code, answer = http.StatusOK, l
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *apiServer) take(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	obj, _, err := s.codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if stored, ok := obj.(*corev1.ConfigMap); ok {
+		s.data = stored.Data
+		return
+	}
+	s.t.Errorf("%T was written: %v", obj, err)
+}
+
+func (s *apiServer) annotate(r *http.Request) {
+	var patch metav1.PartialObjectMetadata
+	if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
+		s.t.Error(err)
+	}
+	s.annotations = patch.Annotations
+}
+
+func typeMeta(version, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version, Kind: kind}
+}
+
+// document is what the ConfigMap says before a command.
+const document = `freeze: {by: alice, reason: incident 7, since: "2026-01-30T18:00:00Z", until: "2126-01-31T18:00:00Z"}
+pauses:
+- {namespace: shop, until: "2126-01-31T18:00:00Z"}
+`
+
+const ours, web = "/api/v1/namespaces/reroll/secrets/reroll-digest-key", "/apis/apps/v1/namespaces/shop/deployments/web"
+
+const webOfBank = "/apis/apps/v1/namespaces/bank/statefulsets/web"
+
+// TestPauseOfAllIsNobodyElses: the user who pauses everything is named, with the time, and not the one who did so before. resume -A ends it.
+func TestPauseOfAllIsNobodyElses(t *testing.T) {
+	for name, args := range map[string][]string{"pause": {"pause", "-A", "--reason", "release"}, "resume": {"resume", "-A"}} {
+		t.Run(name, func(t *testing.T) {
+			s, kubeconfig := newAPIServer(t, map[string]string{control.Key: document})
+			s.objects = []string{ours}
+			if _, _, err := run(t, append(args, "--kubeconfig", kubeconfig)...); err != nil {
+				t.Fatal(err)
+			}
+			c := control.Parse(s.data)
+			f, frozen := c.Freeze(time.Now())
+			if len(c.Pauses) != 1 || frozen != (name == "pause") {
+				t.Fatalf("the ConfigMap has %v", s.data)
+			}
+			if frozen && (f.By != "carol" || f.Reason != "release" || !f.Until.IsZero() || time.Since(f.Since).Abs() > time.Minute) {
+				t.Errorf("paused: %+v", f)
+			}
+		})
+	}
+}
+
+// TestNothingIsWrittenInVain: nothing is written about what is certainly not there, nor where Reroll does not run unless the user insists, nor
+// beside a document that cannot be read, nor if there is nothing to resume.
+func TestNothingIsWrittenInVain(t *testing.T) {
+	for name, c := range map[string]struct {
+		args      string
+		document  string
+		objects   []string
+		forbidden bool
+		refusal   string
+		code      int
+	}{
+		"a workload":                 {args: "retry shop/deploy/web", objects: []string{shop, web}},
+		"two arguments":              {args: "retry deploy web -n shop", objects: []string{shop, web}},
+		"a misspelt workload":        {args: "retry shop/deploy/wbe", objects: []string{shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written"},
+		"no such workload":           {args: "reload shop/deploy/nosuch", objects: []string{shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written"},
+		"in a misspelt namespace":    {args: "reload shpo/deploy/web", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"without its kind":           {args: "reload web -n shpo", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a bare name":                {args: "retry web", objects: []string{shop, web}},
+		"a name in a namespace":      {args: "reload web -n shop", objects: []string{shop, web, webOfBank}},
+		"a name without its kind":    {args: "retry shop/web", objects: []string{shop, web, webOfBank}},
+		"a name that two have":       {args: "retry web", objects: []string{web, webOfBank}, refusal: "which web is meant? Name one of shop/Deployment/web, bank/StatefulSet/web", code: ExitUsage},
+		"a name that none has":       {args: "retry deploy/wbe", objects: []string{web}, refusal: "there is no workload deploy/wbe. Nothing was written"},
+		"a name without a right":     {args: "retry web", objects: []string{web}, forbidden: true, refusal: "name it as [NAMESPACE/]KIND/NAME"},
+		"another kind":               {args: "retry pod web -n shop", objects: []string{web}, refusal: `"pod" is not one of the kinds`, code: ExitUsage},
+		"two namespaces":             {args: "retry shop/deploy/web -n bank", objects: []string{web}, refusal: "is not where the flags say", code: ExitUsage},
+		"a pause":                    {args: "pause -n shop", objects: []string{ours, shop}},
+		"a pause of all":             {args: "pause -A -l app=web", objects: []string{ours, shop}},
+		"a pause of no workloads":    {args: "pause", objects: []string{ours, shop}, refusal: "of which workloads?", code: ExitUsage},
+		"a pause of nobody":          {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a pause in advance":         {args: "pause -n shop --force", objects: []string{ours}},
+		"a pause elsewhere":          {args: "pause -A", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
+		"a pause all the same":       {args: "pause -A --force"},
+		"a resume elsewhere":         {args: "resume -A", refusal: "found no Reroll in namespace"},
+		"beside another document":    {args: "pause -A", document: "frezze: {}", objects: []string{ours}, refusal: `line 1: unknown key "frezze". Correct it with: kubectl -n reroll edit configmap reroll-control`},
+		"a document not read":        {args: "resume -A", document: "freeze: true", objects: []string{ours}, refusal: "line 1: `true` does not belong here"},
+		"nothing is paused":          {args: "resume -n shop", objects: []string{ours}, refusal: "there is no pause of all workloads in shop. List the pauses with: reroll status --kubeconfig "},
+		"nothing is paused anywhere": {args: "resume -A", objects: []string{ours}, refusal: "there is no pause of all workloads everywhere. List the pauses with: reroll status"},
+		"all is paused":              {args: "resume -n shop", document: "freeze: {}", objects: []string{ours}, refusal: "there is no pause of all workloads in shop, but one of the whole cluster: end it with: reroll resume -A"},
+		"no such format":             {args: "pause -A -o xml", objects: []string{ours}, refusal: `"xml" is not one of`, code: ExitUsage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, kubeconfig := newAPIServer(t, map[string]string{control.Key: c.document})
+			s.objects, s.forbidden = c.objects, c.forbidden
+			_, _, err := run(t, append(strings.Fields(c.args), "--kubeconfig", kubeconfig)...)
+			if code, _ := ExitCode(err); c.refusal == "" && err != nil || c.refusal != "" && (code != max(c.code, ExitFailed) || !strings.Contains(Say(err), c.refusal)) {
+				t.Errorf("%v, want %q", err, c.refusal)
+			}
+			if written := s.data[control.Key] != c.document || len(s.annotations) > 0; written != (c.refusal == "") {
+				t.Errorf("written: the ConfigMap has %v, the workload %v", s.data, s.annotations)
+			}
+		})
+	}
+}
+
+// TestDeedsAreReported: a command that writes says what it has written, to people and to programs.
+func TestDeedsAreReported(t *testing.T) {
+	for name, c := range map[string]struct{ args, said, named, key string }{
+		"pause":  {"pause -A", "paused all workloads everywhere until resumed (ConfigMap reroll/reroll-control)", "reroll/ConfigMap/reroll-control", ""},
+		"resume": {"resume -n shop", "resumed all workloads in shop (ConfigMap reroll/reroll-control)", "reroll/ConfigMap/reroll-control", ""},
+		"retry":  {"retry shop/deploy/web", "asked for another try of shop/Deployment/web", "shop/Deployment/web", "reroll.dev/retry"},
+		"reload": {"reload shop/deploy/web --reason certificates", "asked for a roll of shop/Deployment/web", "shop/Deployment/web", "reroll.dev/requested"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for format, want := range map[string]string{"": c.said + "\n", "name": c.named + "\n", "jsonpath={.done} {.name} {.message}": name + " " + c.named + " " + c.said + "\n"} {
+				s, kubeconfig := newAPIServer(t, map[string]string{control.Key: document})
+				s.objects = []string{shop, web, ours}
+				said, _, err := run(t, append(strings.Fields(c.args), "--kubeconfig", kubeconfig, "-o", format)...)
+				if said != want || err != nil {
+					t.Errorf("%q, want %q: %v", said, want, err)
+				}
+				if c.key != "" && (s.annotations[c.key] == "" || strings.HasSuffix(s.annotations[c.key], " certificates") != (name == "reload")) {
+					t.Errorf("the workload was given %v", s.annotations)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/verdict"
+)
+
+// resource is what get lists.
+type resource struct {
+	name string
+	// state is the parameter that --state sets, and states its values.
+	state   string
+	states  []string
+	columns []column
+	read    func(raw json.RawMessage, now time.Time) (row, error)
+	names   finder
+}
+
+// row is a record as a table shows it, and how other commands name it.
+type row struct {
+	cluster, name string
+	cells         []cell
+}
+
+// resources are all of them.
+var resources = []resource{
+	{
+		name: "changes", state: "type", states: textsOf(changeTypes), read: reading(changeRow), names: ids("changes"),
+		columns: []column{
+			{name: "ID"}, {name: "AGE", age: true}, {name: "CLUSTER"}, {name: "CONFIG"}, {name: "TYPE"}, {name: "KEYS"}, {name: "WHO"}, {name: "ROLLED"},
+			{name: "VERIFIED", wide: true}, {name: "LATENCY", wide: true}, {name: "SOURCE", wide: true}, {name: "CLIENT", wide: true},
+		},
+	},
+	{
+		name: "reloads", state: "outcome", states: textsOf(reloader.Outcomes), read: reading(reloadRow), names: ids("reloads"),
+		columns: []column{
+			{name: "ID"}, {name: "AGE", age: true}, {name: "CLUSTER"}, {name: "WORKLOAD"}, {name: "OUTCOME"}, {name: "ROLLOUT"}, {name: "BECAUSE OF"}, {name: "WHO"},
+			{name: "LATENCY"}, {name: "DECIDED", wide: true}, {name: "STRATEGY", wide: true}, {name: "MESSAGE", wide: true},
+		},
+	},
+	{
+		name: "workloads", state: "state", states: textsOf(verdict.States), read: reading(workloadRow), names: workloadNames,
+		columns: []column{
+			{name: "CLUSTER"}, {name: "WORKLOAD"}, {name: "STATE"}, {name: "FOR", age: true}, {name: "CONFIGS"}, {name: "ROLLOUT"},
+			{name: "LAST RELOAD", wide: true}, {name: "DIALECT", wide: true}, {name: "STRATEGY", wide: true}, {name: "UNTIL", wide: true}, {name: "MESSAGE", wide: true}, {name: "NEXT", wide: true},
+		},
+	},
+	{
+		name: "clusters", state: "health", states: textsOf([]verdict.Health{verdict.Healthy, verdict.Degraded, verdict.Away, verdict.Unknown}), read: reading(clusterRow), names: clusterNames,
+		columns: []column{
+			{name: "NAME"}, {name: "HEALTH"}, {name: "WORKLOADS"}, {name: "PENDING"}, {name: "HELD"}, {name: "LAST CHANGE", age: true}, {name: "LAST RELOAD", age: true},
+			{name: "SOURCES", wide: true}, {name: "DRIFT", wide: true}, {name: "VERSION", wide: true}, {name: "INSTANCE", wide: true},
+		},
+	},
+}
+
+var changeTypes = []reloader.ChangeType{reloader.ChangeBaseline, reloader.ChangeCreated, reloader.ChangeUpdated, reloader.ChangeDeleted}
+
+func resourceNames() (names []string) {
+	for _, r := range resources {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+func textsOf[T ~string](words []T) (texts []string) {
+	for _, w := range words {
+		texts = append(texts, string(w))
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// reading returns what reads a record of type T and shows it.
+func reading[T any](show func(v T, now time.Time) row) func(json.RawMessage, time.Time) (row, error) {
+	return func(raw json.RawMessage, now time.Time) (row, error) {
+		var v T
+		if err := decode(raw, &v); err != nil {
+			return row{}, err
+		}
+		return show(v, now), nil
+	}
+}
+
+func changeRow(r view.ChangeRow, now time.Time) row {
+	latency, client := dash, dash
+	if !r.RequestedAt.IsZero() {
+		latency = r.VerifiedAt.Sub(r.RequestedAt).Round(time.Millisecond).String()
+	}
+	if len(r.Candidates) == 1 {
+		client = orDash(r.Candidates[0].UserAgent)
+	}
+	return row{r.Cluster, r.Change.ID, []cell{
+		text(r.Change.ID), text(since(now, r.VerifiedAt)), text(r.Cluster), text(configRef("", r.Config).String()), text(string(r.Type)), text(keysOf(r.Keys)),
+		text(whoOf(r.Candidates)), rolledCell(r), text(exactly(r.VerifiedAt)), text(latency), text(string(r.Source)), text(client),
+	}}
+}
+
+func reloadRow(r view.Reload, now time.Time) row {
+	latency, who := dash, whoCaused(r.Causes)
+	if r.LatencySeconds != nil {
+		latency = time.Duration(*r.LatencySeconds * float64(time.Second)).Round(time.Millisecond).String()
+	}
+	if r.Requested != "" {
+		who = "requested: " + r.Requested
+	}
+	return row{r.Cluster, r.ID, []cell{
+		text(r.ID), text(since(now, r.DecidedAt)), text(r.Cluster), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rolloutCell(r.Rollout),
+		text(causesOf(r)), text(who), text(latency), text(exactly(r.DecidedAt)), text(orDash(r.Strategy)), text(orDash(r.Message)),
+	}}
+}
+
+func workloadRow(w view.Workload, now time.Time) row {
+	age, until := dash, dash
+	if w.Hold != nil {
+		age, until = since(now, w.Hold.Since), exactly(w.Hold.Due)
+	}
+	name := workloadRef("", w.Workload).String()
+	return row{w.Cluster, name, []cell{
+		text(w.Cluster), text(name), verdictCell(w.Verdict), text(age), text(fmt.Sprint(len(w.Edges))), rolloutCell(w.Rollout), text(orDash(w.LastReload)),
+		text(orDash(w.Dialect)), text(orDash(w.Strategy)), text(until), text(w.Verdict.Message), text(orDash(w.Verdict.Next)),
+	}}
+}
+
+func clusterRow(c view.Cluster, now time.Time) row {
+	var sources []string
+	for _, source := range c.Sources {
+		sources = append(sources, string(source.Source))
+	}
+	held := 0
+	for _, n := range c.Held {
+		held += n
+	}
+	return row{c.Cluster, c.Cluster, []cell{
+		text(c.Cluster), healthCell(c.Health), text(fmt.Sprint(c.Workloads)), text(fmt.Sprint(c.Pending)), text(fmt.Sprint(held)), text(since(now, c.LastChangeAt)),
+		text(since(now, c.LastReloadAt)), text(orDash(strings.Join(sources, ","))), text(fmt.Sprint(c.Drift)), text(orDash(c.Version)), text(orDash(c.Instance)),
+	}}
+}
+
+func healthCell(h verdict.Health) cell {
+	styles := map[verdict.Health]style{verdict.Healthy: good, verdict.Degraded: alert, verdict.Away: bad, verdict.Unknown: bad}
+	return cell{string(h), styles[h]}
+}
+
+// verdictCell shows the state of v, or the reason of a hold.
+func verdictCell(v verdict.Verdict) cell {
+	if v.State == verdict.Held && v.Reason != "" {
+		return cell{string(v.Reason), stateStyle(v.State)}
+	}
+	return cell{string(v.State), stateStyle(v.State)}
+}
+
+func stateStyle(s verdict.State) style {
+	switch {
+	case s == verdict.UpToDate:
+		return good
+	case s.NeedsAttention():
+		return bad
+	case s == verdict.NoConfigs, s == verdict.NotADependency:
+		return plain
+	}
+	return alert
+}
+
+func reasonCell(r reloader.Reason) cell {
+	styles := map[reloader.Reason]style{
+		reloader.ReasonReloaded: good, reloader.ReasonRolledOut: good, reloader.ReasonRefused: bad, reloader.ReasonInvalid: bad,
+		reloader.ReasonFailing: bad, reloader.ReasonStalled: bad, reloader.ReasonHalted: bad, reloader.ReasonRetrying: alert,
+	}
+	return cell{string(r), styles[r]}
+}
+
+func rolloutCell(r *reloader.Rollout) cell {
+	if r == nil {
+		return text(dash)
+	}
+	return reasonCell(r.Result)
+}
+
+// rolledCell counts the workloads that a change reached, each once, by what became of it.
+func rolledCell(r view.ChangeRow) cell {
+	became := map[ref]string{}
+	for _, reload := range r.Reloads {
+		what := "not needed"
+		switch outcome := reload.Outcome; {
+		case outcome == reloader.ReasonReloaded && reload.Rollout != nil && reload.Rollout.Result == reloader.ReasonStalled:
+			what = "stalled"
+		case outcome == reloader.ReasonReloaded:
+			what = "rolled"
+		case slices.Contains(reloader.DeadLetterReasons, outcome):
+			what = "failed"
+		}
+		became[workloadRef(reload.Cluster, reload.Workload)] = what
+	}
+	for _, p := range r.Pending {
+		became[workloadRef(p.Cluster, p.Workload)] = "waiting"
+		if p.Hold != nil {
+			became[workloadRef(p.Cluster, p.Workload)] = "held"
+		}
+	}
+	counts := map[string]int{}
+	for _, what := range became {
+		counts[what]++
+	}
+	var parts []string
+	c := cell{}
+	for _, what := range []string{"rolled", "stalled", "failed", "held", "waiting", "not needed"} {
+		if counts[what] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[what], what))
+		}
+	}
+	switch {
+	case counts["stalled"]+counts["failed"] > 0:
+		c.style = bad
+	case counts["held"]+counts["waiting"] > 0:
+		c.style = alert
+	}
+	c.text = orDash(strings.Join(parts, ", "))
+	return c
+}
+
+func keysOf(keys []reloader.KeyChange) string { return orDash(strings.Join(signedKeys(keys), ",")) }
+
+// signedKeys names keys, with the sign of those that were added or removed.
+func signedKeys(keys []reloader.KeyChange) (names []string) {
+	signs := map[reloader.KeyOp]string{reloader.KeyAdded: "+", reloader.KeyRemoved: "-"}
+	for _, k := range keys {
+		names = append(names, signs[k.Op]+k.Key)
+	}
+	return names
+}
+
+// whoOf names the candidates: of several, none is asserted.
+func whoOf(candidates []reloader.Candidate) string {
+	var names []string
+	for _, c := range candidates {
+		names = append(names, c.Name())
+	}
+	switch {
+	case len(names) > 1:
+		return "one of " + strings.Join(names, ", ")
+	case len(names) == 1 && candidates[0].Basis == reloader.BasisAmbiguous:
+		return "perhaps " + names[0]
+	}
+	return orDash(strings.Join(names, ""))
+}
+
+func whoCaused(causes []reloader.Cause) string {
+	var names []string
+	for _, c := range causes {
+		if who := whoOf(c.Candidates); who != dash {
+			names = union(names, []string{who})
+		}
+	}
+	return orDash(strings.Join(names, "; "))
+}
+
+// causesOf names each config behind a reload once, with all its keys that changed.
+func causesOf(r view.Reload) string {
+	var names []string
+	keys := map[string][]string{}
+	for _, c := range r.Causes {
+		name := nearName(c.Config, r.Workload)
+		names = union(names, []string{name})
+		keys[name] = union(keys[name], signedKeys(c.Keys))
+	}
+	for i, name := range names {
+		if len(keys[name]) > 0 {
+			names[i] += " [" + strings.Join(keys[name], ",") + "]"
+		}
+	}
+	return orDash(strings.Join(names, ","))
+}
