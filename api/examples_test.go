@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/api/ui"
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // TestExamplesAreAnswers: each operation but the stream of events has an example, which is an answer as described.
@@ -49,6 +50,9 @@ func TestDocsPage(t *testing.T) {
 		if !strings.Contains(page, "<code>"+o.method+" "+o.path+"</code>") {
 			t.Errorf("nothing about %s %s", o.method, o.path)
 		}
+	}
+	if said := reloader.ReasonReloaded.Says(); !strings.Contains(page, "The workload "+said+".") {
+		t.Errorf("nothing about reasons, such as: %s", said)
 	}
 	for _, link := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		id, inside := strings.CutPrefix(link[1], "#")
