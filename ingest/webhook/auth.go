@@ -28,7 +28,7 @@ type auth struct {
 	certificate func() (*tls.Certificate, error)
 	clientCAs   func() *x509.CertPool
 	tokens      atomic.Pointer[tokens]
-	first       firstToEnd
+	first       atomic.Pointer[accepted]
 
 	// files has how to read each file again, and failed is called where one has become bad.
 	files  map[string]func() error
@@ -172,7 +172,7 @@ func (a *auth) allows(r *http.Request, cluster string) (allowed, known bool) {
 	if a.clientCAs != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && a.verify(r.TLS.PeerCertificates) == nil {
 		names := certificateClusters(r.TLS.PeerCertificates[0])
 		if allowed, known = slices.Contains(names, cluster), true; len(names) > 0 {
-			a.first.accept(r.TLS.PeerCertificates[0], a.opts.Now())
+			a.accept(r.TLS.PeerCertificates[0])
 		}
 	}
 	if secret, ok := bearer(r); ok && a.opts.TokenFile != "" {
@@ -225,27 +225,24 @@ func bearer(r *http.Request) (string, bool) {
 // clientMemory is how long a client certificate counts as in use after it was last accepted.
 const clientMemory = time.Hour
 
-// firstToEnd is the client certificate in use that ends first. An API server does not report when its own ends: its events just stay away.
-type firstToEnd struct {
-	mu          sync.Mutex
+// accepted is the client certificate in use that ends first. An API server does not report when its own ends: its events just stay away.
+type accepted struct {
 	certificate *x509.Certificate
-	accepted    time.Time
+	at          time.Time
 }
 
-func (f *firstToEnd) accept(c *x509.Certificate, now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.certificate == nil || now.Sub(f.accepted) > clientMemory || !c.NotAfter.After(f.certificate.NotAfter) {
-		f.certificate, f.accepted = c, now
+// accept notes a certificate. Of two at the same moment one may get lost until its next request.
+func (a *auth) accept(c *x509.Certificate) {
+	now := a.opts.Now()
+	if first := a.firstToEnd(now); first == nil || !c.NotAfter.After(first.NotAfter) {
+		a.first.Store(&accepted{c, now})
 	}
 }
 
-// get returns nil if none was accepted lately.
-func (f *firstToEnd) get(now time.Time) *x509.Certificate {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if now.Sub(f.accepted) > clientMemory {
-		return nil
+// firstToEnd returns nil if no certificate was accepted lately.
+func (a *auth) firstToEnd(now time.Time) *x509.Certificate {
+	if first := a.first.Load(); first != nil && now.Sub(first.at) <= clientMemory {
+		return first.certificate
 	}
-	return f.certificate
+	return nil
 }

@@ -244,7 +244,7 @@ func TestFirstClientCertificateToEnd(t *testing.T) {
 	now.advance(clientMemory + time.Minute)
 	expect("", "nobody has shown one for an hour")
 	later := &x509.Certificate{NotAfter: now.Now().Add(time.Hour)}
-	r.server.auth.first.accept(later, now.Now())
+	r.server.auth.accept(later)
 	if r.server.ClientCertificate() != later {
 		t.Error("the old one was replaced")
 	}

@@ -45,7 +45,7 @@ func New(o Options) (*Server, error) {
 }
 
 // ClientCertificate returns the client certificate that ends first, of those that were accepted within the last hour; nil if none was.
-func (s *Server) ClientCertificate() *x509.Certificate { return s.auth.first.get(s.opts.Now()) }
+func (s *Server) ClientCertificate() *x509.Certificate { return s.auth.firstToEnd(s.opts.Now()) }
 
 func (s *Server) httpServer() *http.Server {
 	protocols := new(http.Protocols)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -117,23 +118,17 @@ func (m *Member) send(ctx context.Context, c *queue.Conn) error {
 
 func (m *Member) sendAll(ctx context.Context, c *queue.Conn) error {
 	m.mu.Lock()
-	unsent := m.unsent
-	m.unsent = map[string]reloader.Copy{}
+	unsent := maps.Clone(m.unsent)
 	m.mu.Unlock()
 	for subject, one := range unsent {
-		err := put(ctx, c, subject, "copy", m.Cluster, one)
-		if err == nil {
-			delete(unsent, subject)
-			continue
+		if err := put(ctx, c, subject, "copy", m.Cluster, one); err != nil {
+			return fmt.Errorf("send a copy of %s to %s: %w", one.Config, one.Target, err)
 		}
 		m.mu.Lock()
-		for subject, one := range unsent {
-			if _, newer := m.unsent[subject]; !newer {
-				m.unsent[subject] = one
-			}
+		if m.unsent[subject].Same(one) { // otherwise there is a newer one
+			delete(m.unsent, subject)
 		}
 		m.mu.Unlock()
-		return fmt.Errorf("send a copy of %s to %s: %w", one.Config, one.Target, err)
 	}
 	return nil
 }
