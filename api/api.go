@@ -64,11 +64,11 @@ func New(o Options) (http.Handler, error) {
 		return nil, fmt.Errorf("register metrics of clusters: %w", err)
 	}
 	router := newRouter(m, o)
-	document, err := mount(router, &server{
+	document, err := document(mount(router, &server{
 		records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams),
 		streamsOf: clients.NewTurns(maxStreamsOfClient), scans: scans{clients.NewTurns(scansOfClient)},
 		access: o.Access, denied: m.denied, open: m.streams, logger: o.Logger,
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ var (
 	listClusters   = need{"list", resourceClusters}
 )
 
-// mount registers every route of the API on router, and returns the OpenAPI document that describes them.
-func mount(router chi.Router, a *server) ([]byte, error) {
+// mount registers every route of the API on router, and returns what describes them.
+func mount(router chi.Router, a *server) *huma.OpenAPI {
 	ui.Mount(router)
 	h := humachi.New(router, config())
 	view.Describe(h.OpenAPI().Components.Schemas)
@@ -69,12 +69,8 @@ func mount(router chi.Router, a *server) ([]byte, error) {
 	huma.Register(h, events, inPlace(a, a.streamEvents, watchChanges, watchReloads, watchWorkloads))
 	view.Settle(h.OpenAPI().Components.Schemas)
 	exemplify(h.OpenAPI())
-	docs, err := docsPage(h.OpenAPI())
-	if err != nil {
-		return nil, err
-	}
-	router.Get("/docs", docs.ServeHTTP)
-	return document(h.OpenAPI())
+	router.Get("/docs", docsPage().ServeHTTP)
+	return h.OpenAPI()
 }
 
 // get registers a route that answers GET. Its errors are the statuses that only such routes answer with.

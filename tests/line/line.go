@@ -46,6 +46,7 @@ type Line struct {
 	Reroll *Reroll
 	// Ingest and Dispatch are the processes of these roles if each has its own, and otherwise nil.
 	Ingest, Dispatch *Reroll
+	replicas         []*Reroll
 	dir              string
 	sender           sender
 }
@@ -131,7 +132,7 @@ const stopTime = 30 * time.Second
 
 // Stop ends reroll and the cluster and removes their files.
 func (l *Line) Stop() {
-	for _, r := range []*Reroll{l.Ingest, l.Dispatch, l.Reroll} {
+	for _, r := range append([]*Reroll{l.Ingest, l.Dispatch, l.Reroll}, l.replicas...) {
 		if r == nil {
 			continue
 		}

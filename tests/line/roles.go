@@ -63,6 +63,18 @@ func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error 
 	return errors.Join(l.Ingest.WaitReady(ctx), l.Dispatch.WaitReady(ctx), l.Reroll.WaitReady(ctx))
 }
 
+// AddDispatch starts another process of the dispatch role, with the same flags and an environment of its own. It is not waited for.
+func (l *Line) AddDispatch(environment ...string) (*Reroll, error) {
+	addresses, err := port.Addresses(1)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reroll{dir: l.dir, binary: l.Dispatch.binary, Ops: "http://" + addresses[0], environment: environment}
+	r.arguments = append(append(r.arguments, l.Dispatch.arguments...), "--metrics-address", addresses[0])
+	l.replicas = append(l.replicas, r)
+	return r, r.Start()
+}
+
 // Probe returns the answer to a path of the address for metrics and health, whatever its code.
 func (r *Reroll) Probe(ctx context.Context, path string) (code int, answer string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Ops+path, nil)

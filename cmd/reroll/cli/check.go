@@ -83,9 +83,13 @@ func (g *globals) connectAs(ctx context.Context, user string) (*kube.Cluster, er
 
 // installed are the resources that the chart makes.
 var installed = []kube.Right{
-	{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}, {Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
-	{Group: "apps", Resource: "statefulsets", Namespace: "own"}, {Resource: "serviceaccounts", Namespace: "own"}, {Resource: "services", Namespace: "own"},
-	{Resource: "configmaps", Namespace: "own"}, {Resource: "secrets", Namespace: "own"},
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"},
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
+	{Group: "apps", Resource: "statefulsets", Namespace: "own"},
+	{Resource: "serviceaccounts", Namespace: "own"},
+	{Resource: "services", Namespace: "own"},
+	{Resource: "configmaps", Namespace: "own"},
+	{Resource: "secrets", Namespace: "own"},
 }
 
 // examineInstall reports whether the user may install Reroll.

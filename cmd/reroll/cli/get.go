@@ -16,12 +16,12 @@ import (
 type getFlags struct {
 	*globals
 	resource
-	watch     bool
-	most      int
-	span      time.Duration
-	config    string
-	state     string
-	key, name string // of one record
+	watch  bool
+	most   int
+	span   time.Duration
+	config string
+	state  string
+	name   string // of one record
 }
 
 func getCommand(g *globals) *cobra.Command {

@@ -203,7 +203,7 @@ func (s *session) only(r ref) (ref, error) {
 	case err != nil:
 		return r, err
 	case len(names) == 0:
-		return r, errors.New("Reroll knows no cluster yet; name it with --cluster")
+		return r, errors.New("no cluster is known yet; name it with --cluster")
 	case len(names) > 1:
 		return r, usagef("in which cluster is %s? Name it with --cluster: %s", r, strings.Join(names, ", "))
 	}
