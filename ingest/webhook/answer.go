@@ -19,15 +19,6 @@ type refusal struct {
 
 func refuse(code int, message string) *refusal { return &refusal{code: code, message: message} }
 
-var reasons = map[int]metav1.StatusReason{
-	http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusUnauthorized: metav1.StatusReasonUnauthorized,
-	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusNotFound: metav1.StatusReasonNotFound,
-	http.StatusMethodNotAllowed: metav1.StatusReasonMethodNotAllowed, http.StatusRequestTimeout: metav1.StatusReasonTimeout,
-	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
-	http.StatusUnsupportedMediaType:  metav1.StatusReasonUnsupportedMediaType,
-	http.StatusInternalServerError:   metav1.StatusReasonInternalError, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
-}
-
 // requestID is the header by which Amazon Data Firehose names a request. It expects it in the answer.
 const requestID = "X-Amz-Firehose-Request-Id"
 
@@ -54,7 +45,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, no *refusal) int
 	}
 	var answer any = metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Message: message, Reason: reasons[code], Code: int32(code),
+		Status:   metav1.StatusFailure, Message: message, Code: int32(code),
 	}
 	if id != "" {
 		answer = firehoseAnswer{RequestID: id[:min(len(id), maxRequestID)], Timestamp: h.opts.Now().UnixMilli(), ErrorMessage: message}
