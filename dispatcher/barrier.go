@@ -144,7 +144,7 @@ func (d *Dispatcher) sourcesOf(namespace string) (scopes map[scope][]reloader.Co
 		}
 		switch s := scopeOf(c); {
 		case !needed || c.Cluster != "":
-		case c.Kind == reloader.SecretProviderClass:
+		case c.Kind.External():
 			single = append(single, c)
 		default:
 			scopes[s] = append(scopes[s], c)
@@ -152,7 +152,7 @@ func (d *Dispatcher) sourcesOf(namespace string) (scopes map[scope][]reloader.Co
 	}
 	for _, t := range b.index.patterned[namespace] {
 		for _, p := range t.plan.Patterns {
-			if s := (scope{p.Kind, namespace}); p.Kind != reloader.SecretProviderClass && scopes[s] == nil {
+			if s := (scope{p.Kind, namespace}); !p.Kind.External() && scopes[s] == nil {
 				scopes[s] = []reloader.Config{}
 			}
 		}

@@ -61,7 +61,7 @@ func (x *scribe) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
 	f, looked := known.now, known.looked()
 	r := t.w.Template.References[c]
 	switch {
-	case c.Cluster != "" || c.Kind == reloader.SecretProviderClass || !slices.Contains(t.plan.Names, c):
+	case c.Cluster != "" || c.Kind.External() || !slices.Contains(t.plan.Names, c):
 		return reloader.Missing{}, false
 	case !t.shows(c, f): // whether it exists is not told
 		return reloader.Missing{Config: c}, r != nil || !x.hasTwin(t, c)

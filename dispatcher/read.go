@@ -81,7 +81,7 @@ func (d *looker) needsContent(c reloader.Config, meta live.Meta) bool {
 func (d *looker) readMeta(ctx context.Context, c reloader.Config, hinted bool) (fact, error) {
 	looked := d.lock().configs[c].looked()
 	d.unlock()
-	if !hinted && !looked && c.Kind != reloader.SecretProviderClass {
+	if !hinted && !looked && !c.Kind.External() {
 		if l := d.starting.Load().list(ctx, d.Configs, scopeOf(c)); l != nil {
 			meta, there := l.metas[c]
 			return fact{Meta: meta, absent: !there, began: l.at, seen: l.seen}, nil

@@ -241,7 +241,7 @@ func (e *entry) asSeen(kind reloader.ConfigKind, meta live.Meta, there bool, beg
 	if !e.looked() || e.now.absent == there || there && !e.now.is(meta) {
 		return false
 	}
-	if kind != reloader.SecretProviderClass {
+	if !kind.External() {
 		e.now.began = later(e.now.began, began)
 	}
 	return true

@@ -1,6 +1,7 @@
 package reloader
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,8 +20,48 @@ const (
 	SecretProviderClass ConfigKind = "SecretProviderClass"
 )
 
-// ConfigKinds lists every kind, in the order in which they are shown.
-var ConfigKinds = []ConfigKind{ConfigMap, Secret, SecretProviderClass}
+// ConfigKindInfo describes a kind of config.
+type ConfigKindInfo struct {
+	Kind ConfigKind
+	// Group, Version and Resource are where the API server serves it.
+	Group, Version, Resource string
+	// Told is the resource of that group whose updates tell of new content, without a name: the content is not in the cluster. It is empty for a kind
+	// whose objects have their content.
+	Told string
+}
+
+// ConfigKindTable describes every kind, in the order in which they are shown. What reads a kind is in kube/configs.go, and what refers to it in
+// workload/references.go.
+var ConfigKindTable = []ConfigKindInfo{
+	{Kind: ConfigMap, Version: "v1", Resource: "configmaps"},
+	{Kind: Secret, Version: "v1", Resource: "secrets"},
+	{Kind: SecretProviderClass, Group: "secrets-store.csi.x-k8s.io", Version: "v1", Resource: "secretproviderclasses", Told: "secretproviderclasspodstatuses"},
+}
+
+// ConfigKinds lists every kind in that order.
+var ConfigKinds = configKinds()
+
+func configKinds() []ConfigKind {
+	kinds := make([]ConfigKind, len(ConfigKindTable))
+	for i, of := range ConfigKindTable {
+		kinds[i] = of.Kind
+	}
+	return kinds
+}
+
+// Info returns what describes k; a zero ConfigKindInfo if k is no kind of config.
+func (k ConfigKind) Info() ConfigKindInfo {
+	if i := slices.Index(ConfigKinds, k); i >= 0 {
+		return ConfigKindTable[i]
+	}
+	return ConfigKindInfo{}
+}
+
+// External reports whether the content of such configs is not in the cluster: another resource tells of its versions.
+func (k ConfigKind) External() bool { return k.Info().Told != "" }
+
+// TellingResource returns the resource whose writes tell of new content.
+func (of ConfigKindInfo) TellingResource() string { return cmp.Or(of.Told, of.Resource) }
 
 // Config names a ConfigMap, Secret or SecretProviderClass inside one cluster. An empty Name stands for every config of Kind in Namespace, which only
 // a Hint may say.
@@ -79,7 +120,7 @@ var ErrInvalidName = errors.New("invalid name")
 // nothing as name. Only validated names may become part of a subject.
 func (c Config) Validate() error {
 	if !slices.Contains(ConfigKinds, c.Kind) {
-		return fmt.Errorf("%w: kind %.40q is not ConfigMap, Secret or SecretProviderClass", ErrInvalidName, c.Kind)
+		return fmt.Errorf("%w: kind %.40q is not one of %v", ErrInvalidName, c.Kind, ConfigKinds)
 	}
 	if !isLabel(c.Namespace) {
 		return fmt.Errorf("%w: namespace %.80q is not a DNS-1123 label", ErrInvalidName, c.Namespace)

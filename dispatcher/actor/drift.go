@@ -47,8 +47,8 @@ func (d Drift) Hear(h reloader.Hint) Drift {
 // Missed returns why no hint came, for people, and reports whether the feed has missed the change. A feed that works for ConfigMaps and Secrets may
 // leave out rotations for good: they are about a resource of their own, which an audit policy or the filter of a log shipper has to keep.
 func (d Drift) Missed() (cause string, missed bool) {
-	if d.Config.Kind == reloader.SecretProviderClass {
-		cause = "no source reports rotations; audit policy and shipping filters must keep updates of secretproviderclasspodstatuses"
+	if told := d.Config.Kind.Info().Told; told != "" {
+		cause = "no source reports rotations; audit policy and shipping filters must keep updates of " + told
 	} else {
 		cause = "the feed has missed it"
 	}

@@ -12,7 +12,7 @@ import (
 // CountingOf returns what counts as a change of c by the decision about it. created and deleted say that creations and deletions count for every
 // workload. The content of a SecretProviderClass lies elsewhere, and stays without it.
 func CountingOf(c reloader.Config, by dialect.Decision, created, deleted bool) applied.Counting {
-	if c.Kind == reloader.SecretProviderClass {
+	if c.Kind.External() {
 		return applied.Counting{}
 	}
 	return applied.Counting{Creation: created || by.Created, Deletion: deleted || by.Deleted}

@@ -12,10 +12,6 @@ import (
 // helmReleasePrefix begins the names of the Secrets in which Helm 3 and 4 store their releases.
 const helmReleasePrefix = "sh.helm.release.v1."
 
-// providerClassGroup is the API group of the Secrets Store CSI driver. What a SecretProviderClass mounts changes when its driver
-// updates a SecretProviderClassPodStatus; an event tells that object's name alone, and not the class's.
-const providerClassGroup = "secrets-store.csi.x-k8s.io"
-
 // gate returns why e cannot have changed a config, or nothing if it can. In doubt, it can. Whether e was a dry run is told by isDryRun.
 func gate(e *event, opts Options) Skip {
 	kind, verb := configKind(e.ObjectRef), mutatingVerb(e.Verb)
@@ -30,7 +26,7 @@ func gate(e *event, opts Options) Skip {
 		return SkipResource
 	case verb == "":
 		return SkipVerb
-	case kind == reloader.SecretProviderClass && verb != reloader.VerbUpdate && verb != reloader.VerbPatch:
+	case kind.External() && verb != reloader.VerbUpdate && verb != reloader.VerbPatch:
 		return SkipMount
 	case !mayHaveStored(e):
 		return SkipFailed
@@ -40,20 +36,13 @@ func gate(e *event, opts Options) Skip {
 	return ""
 }
 
-// configKind returns the kind of config that ref names or tells about, or nothing. Neither configs nor SecretProviderClassPodStatuses have
-// subresources.
+// configKind returns the kind of config that ref names or tells about, or nothing. Neither configs nor what tells of their content have subresources.
+// Whichever version of a custom resource was written: all are one object.
 func configKind(ref objectRef) reloader.ConfigKind {
-	switch {
-	case ref.Subresource != "":
-		return ""
-	case ref.APIGroup == providerClassGroup && ref.Resource == "secretproviderclasspodstatuses":
-		return reloader.SecretProviderClass // whichever version of the group was written: all are one object
-	case ref.APIGroup != "" || ref.APIVersion != "v1":
-		return ""
-	case ref.Resource == "configmaps":
-		return reloader.ConfigMap
-	case ref.Resource == "secrets":
-		return reloader.Secret
+	for _, of := range reloader.ConfigKindTable {
+		if ref.Resource == of.TellingResource() && ref.APIGroup == of.Group && ref.Subresource == "" && (of.Group != "" || ref.APIVersion == of.Version) {
+			return of.Kind
+		}
 	}
 	return ""
 }

@@ -94,7 +94,7 @@ func (b *batch) hint(e *event, query url.Values) reloader.Hint {
 // configOf returns the config that e is about. Its names are never cleaned, since a cleaned name would be another object's.
 func configOf(e *event) reloader.Config {
 	config := reloader.Config{Kind: configKind(e.ObjectRef), Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name}
-	if e.Verb == string(reloader.VerbDeleteCollection) || config.Kind == reloader.SecretProviderClass {
+	if e.Verb == string(reloader.VerbDeleteCollection) || config.Kind.External() {
 		config.Name = ""
 	}
 	return config

@@ -101,7 +101,7 @@ func (c *Cluster) TouchCanary(ctx context.Context, address string, kind reloader
 		return false, fmt.Errorf("encode %s: %w", CanaryName, err)
 	}
 	var answer struct{ Data map[string]string }
-	raw, err := client.RESTClient().Patch(types.ApplyPatchType).Namespace(c.Namespace).Resource(configResources[kind].Resource).Name(CanaryName).
+	raw, err := client.RESTClient().Patch(types.ApplyPatchType).Namespace(c.Namespace).Resource(kind.Info().Resource).Name(CanaryName).
 		Param("fieldManager", manager).Param("force", "true").SetHeader(auditIDHeader, id).Body(body).MaxRetries(0).DoRaw(ctx)
 	if err == nil {
 		err = json.Unmarshal(raw, &answer)

@@ -19,20 +19,48 @@ import (
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-var configResources = map[reloader.ConfigKind]schema.GroupVersionResource{
-	reloader.ConfigMap: {Version: "v1", Resource: "configmaps"},
-	reloader.Secret:    {Version: "v1", Resource: "secrets"},
+// resourceOf returns where the API server serves a kind of config, and tellingResource where it serves what tells of its content.
+func resourceOf(kind reloader.ConfigKind) schema.GroupVersionResource {
+	of := kind.Info()
+	return schema.GroupVersionResource{Group: of.Group, Version: of.Version, Resource: of.Resource}
+}
 
-	reloader.SecretProviderClass: providerClasses,
+func tellingResource(kind reloader.ConfigKind) schema.GroupVersionResource {
+	of := resourceOf(kind)
+	of.Resource = kind.Info().TellingResource()
+	return of
+}
+
+// configReaders read a config of each kind with its content.
+var configReaders = map[reloader.ConfigKind]func(c *Cluster, ctx context.Context, config reloader.Config) (live.Object, error){
+	reloader.ConfigMap:           (*Cluster).configMap,
+	reloader.Secret:              (*Cluster).secret,
+	reloader.SecretProviderClass: (*Cluster).providerClass,
+}
+
+func (c *Cluster) configMap(ctx context.Context, config reloader.Config) (live.Object, error) {
+	obj, err := c.client.CoreV1().ConfigMaps(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+	if err != nil {
+		return live.Object{}, err
+	}
+	return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfConfigMap(obj)}, nil
+}
+
+func (c *Cluster) secret(ctx context.Context, config reloader.Config) (live.Object, error) {
+	obj, err := c.client.CoreV1().Secrets(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+	if err != nil {
+		return live.Object{}, err
+	}
+	return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfSecret(obj)}, nil
 }
 
 // Meta reads the metadata of a config.
 func (c *Cluster) Meta(ctx context.Context, config reloader.Config) (live.Meta, error) {
-	if config.Kind == reloader.SecretProviderClass {
-		obj, err := c.providerClass(ctx, config)
+	if config.Kind.External() {
+		obj, err := c.Get(ctx, config)
 		return obj.Meta, err
 	}
-	obj, err := c.metadata.Resource(configResources[config.Kind]).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+	obj, err := c.metadata.Resource(resourceOf(config.Kind)).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
 	if err != nil {
 		return live.Meta{}, err
 	}
@@ -41,21 +69,8 @@ func (c *Cluster) Meta(ctx context.Context, config reloader.Config) (live.Meta, 
 
 // Get reads a config with its content.
 func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object, error) {
-	switch config.Kind {
-	case reloader.ConfigMap:
-		obj, err := c.client.CoreV1().ConfigMaps(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
-		if err != nil {
-			return live.Object{}, err
-		}
-		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfConfigMap(obj)}, nil
-	case reloader.Secret:
-		obj, err := c.client.CoreV1().Secrets(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
-		if err != nil {
-			return live.Object{}, err
-		}
-		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfSecret(obj)}, nil
-	case reloader.SecretProviderClass:
-		return c.providerClass(ctx, config)
+	if read, ok := configReaders[config.Kind]; ok {
+		return read(c, ctx, config)
 	}
 	return live.Object{}, fmt.Errorf("no such kind of config: %s", config.Kind)
 }
@@ -64,7 +79,7 @@ func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object,
 func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error) {
 	found := map[reloader.Config]live.Meta{}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.metadata.Resource(configResources[kind]).Namespace(namespace).List(ctx, o)
+		return c.metadata.Resource(resourceOf(kind)).Namespace(namespace).List(ctx, o)
 	})
 	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
 		o := &obj.(*metav1.PartialObjectMetadata).ObjectMeta

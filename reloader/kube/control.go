@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -148,8 +149,8 @@ func (c *Cluster) Named(ctx context.Context, like reloader.WorkloadRef) (found [
 
 // RunsHere reports whether the namespace of c has an object that only Reroll's processes write, or such objects may not be read.
 func (c *Cluster) RunsHere(ctx context.Context) bool {
-	return !absent(ctx, c.metadata.Resource(configResources[reloader.Secret]).Namespace(c.Namespace), KeySecret) ||
-		!absent(ctx, c.metadata.Resource(configResources[reloader.ConfigMap]).Namespace(c.Namespace), CanaryName)
+	return !absent(ctx, c.metadata.Resource(resourceOf(reloader.Secret)).Namespace(c.Namespace), KeySecret) ||
+		!absent(ctx, c.metadata.Resource(resourceOf(reloader.ConfigMap)).Namespace(c.Namespace), CanaryName)
 }
 
 // maxAlike bounds the names among which Lacks looks for a similar one.
@@ -162,7 +163,7 @@ func (c *Cluster) Lacks(ctx context.Context, namespace, kind, name string) strin
 	if absent(ctx, all, namespace) {
 		return "there is no namespace " + namespace + alike(ctx, all, namespace)
 	}
-	resource, known := configResources[reloader.ConfigKind(kind)]
+	resource, known := resourceOf(reloader.ConfigKind(kind)), slices.Contains(reloader.ConfigKinds, reloader.ConfigKind(kind))
 	if k, rolls := workload.KindNamed(kind); rolls {
 		resource, known = k.Resource, true
 	}

@@ -126,12 +126,8 @@ const (
 	eventInvalid  = "InvalidSettings"
 )
 
-// eventSources are the components that Events about configs are known to come from.
-var eventSources = map[reloader.ConfigKind]string{
-	reloader.ConfigMap:           "reloader-configmaps",
-	reloader.Secret:              "reloader-secrets",
-	reloader.SecretProviderClass: "reloader-secretproviderclasspodstatuses", // the resource that is watched
-}
+// eventSource is the component that Events about configs of a kind are known to come from: it is named after the resource that is watched.
+func eventSource(kind reloader.ConfigKind) string { return "reloader-" + kind.Info().TellingResource() }
 
 // eventsOf returns an Event for each config behind r, in the order of their names; none if r has an outcome that is no Event. Content that
 // comes back is the same reload for another change.
@@ -147,7 +143,7 @@ func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	var events []*corev1.Event
 	for _, c := range byConfig(r.Causes) {
 		e := newEvent(w, r.DecidedAt, r.ID, strconv.FormatInt(r.Generation, 10), c.ChangeID, c.Config.String())
-		e.Type, e.Reason, e.Source.Component = corev1.EventTypeNormal, eventReloaded, eventSources[c.Config.Kind]
+		e.Type, e.Reason, e.Source.Component = corev1.EventTypeNormal, eventReloaded, eventSource(c.Config.Kind)
 		text := describe(w, c, "Updated")
 		if failed {
 			e.Type, e.Reason = corev1.EventTypeWarning, eventFailed

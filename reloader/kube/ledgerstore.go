@@ -18,7 +18,7 @@ import (
 // Watch has Changed know what others write, until ctx ends. It returns once it has seen what exists. Without it, Changed knows only of an
 // ErrLedgerMoved.
 func (l *Ledger) Watch(ctx context.Context) error {
-	informer := l.cluster.metadataInformer(configResources[reloader.ConfigMap], l.cluster.Namespace, func(o *metav1.ListOptions) { o.LabelSelector = ledgerSelector })
+	informer := l.cluster.metadataInformer(resourceOf(reloader.ConfigMap), l.cluster.Namespace, func(o *metav1.ListOptions) { o.LabelSelector = ledgerSelector })
 	strip := func(obj any) (any, error) {
 		m, ok := obj.(*metav1.PartialObjectMetadata)
 		if !ok {

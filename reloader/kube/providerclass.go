@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -26,8 +25,8 @@ import (
 
 // The resources of the Secrets Store CSI driver. It serves older versions of the same objects too.
 var (
-	providerClasses     = schema.GroupVersionResource{Group: "secrets-store.csi.x-k8s.io", Version: "v1", Resource: "secretproviderclasses"}
-	providerPodStatuses = providerClasses.GroupVersion().WithResource("secretproviderclasspodstatuses")
+	providerClasses     = resourceOf(reloader.SecretProviderClass)
+	providerPodStatuses = tellingResource(reloader.SecretProviderClass)
 )
 
 // podStatus is what one SecretProviderClassPodStatus says about its class. It is foreign input: what cannot be read is left out.

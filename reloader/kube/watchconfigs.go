@@ -30,8 +30,8 @@ type Touch struct {
 // The Secrets Store CSI driver may be absent, or its resources refused: its watch then begins when it can.
 func (c *Cluster) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 	var synced []cache.InformerSynced
-	for _, kind := range []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret, reloader.SecretProviderClass} {
-		if slices.Contains(c.options.Scope.IgnoredConfigs, kind) || kind == reloader.SecretProviderClass && !c.options.Scope.Classes {
+	for _, kind := range reloader.ConfigKinds {
+		if slices.Contains(c.options.Scope.IgnoredConfigs, kind) || kind.External() && !c.options.Scope.Classes {
 			continue
 		}
 		for _, namespace := range c.options.Scope.namespaces() {
@@ -51,10 +51,9 @@ func (c *Cluster) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 // watchConfigs watches one kind. For SecretProviderClasses these are the PodStatuses, of which only updates are rotations. Metadata does not
 // say which class one is about, so that a touch is about every class of the namespace.
 func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, namespace string, touched func(Touch)) (cache.InformerSynced, error) {
-	classes := kind == reloader.SecretProviderClass
-	resource, writer := configResources[kind], dataManager
+	classes, writer := kind.External(), dataManager
 	if classes {
-		resource, writer = providerPodStatuses, statusWriter
+		writer = statusWriter
 	}
 	tell := func(obj any, verb reloader.Verb) {
 		o, ok := last[*metav1.PartialObjectMetadata](obj)
@@ -92,7 +91,7 @@ func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, na
 			}
 		},
 	}
-	informer := c.metadataInformer(resource, namespace, c.options.Scope.narrow)
+	informer := c.metadataInformer(tellingResource(kind), namespace, c.options.Scope.narrow)
 	has, failed, err := c.feed(informer, slimMeta(writer), handler, classes, func(err error) {
 		c.logger().Warn("rotations of SecretProviderClasses are not watched: grant list and watch on secretproviderclasspodstatuses; "+
 			"until then another source or the next sweep finds them", "namespace", namespace, "error", err)
