@@ -70,72 +70,6 @@ func TestBrakes(t *testing.T) {
 				t.Errorf("reloads by what held them: %v", held)
 			}
 		},
-		"paused by operator": func(t *testing.T, w *world) {
-			w.usual()
-			w.must(w.create(alice, object(t, `
-kind: Deployment
-metadata: {name: other, labels: {app: other}, annotations: {`+auto+`}}
-spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`)))
-			p := w.settled()
-			p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app notin (other)", until: %q}]`, time.Now().Add(time.Hour).Format(time.RFC3339))}))
-			w.edit(alice, app, "2")
-			w.pass(30 * time.Minute)
-			w.rolled(web, 0)
-			w.rolled("Deployment/other", 1)
-			w.held(reloader.ReasonPausedByOperator)
-			w.pass(time.Hour)
-			w.rolled(web, 1)
-		},
-		"two controllers that overwrite each other's content every second for a day": func(t *testing.T, w *world) {
-			w.braked(turn.Limits{FlapLimit: 30})
-			w.usually()
-			const edits = 24 * 60
-			for i := range edits {
-				w.edit(alice, app, fmt.Sprint("a", i))
-				w.pass(30 * time.Second)
-				w.edit(bob, app, fmt.Sprint("b", i))
-				w.pass(30 * time.Second)
-			}
-			w.held(reloader.ReasonFlapping)
-			if g := w.revision(web); g < 30 || g > 30+24*5 {
-				t.Errorf("%d rolls for %d contents in a day, want the 30 that are let go, and a few an hour", g, 2*edits)
-			}
-			w.pass(2 * time.Hour)
-			w.held("")
-			if value, _ := w.mark(); value == "" {
-				t.Error("the mark is missing")
-			}
-		},
-		"many workloads go one after the other, each once, and nobody is left behind": func(t *testing.T, w *world) {
-			const workloads = 300
-			w.braked(turn.Limits{PerMinute: 60})
-			w.give("app", "1")
-			for i := range workloads {
-				w.deploy(fmt.Sprint("web-", i), auto, "app")
-			}
-			w.settled()
-			count := func() (n int64) {
-				for i := range workloads {
-					g := w.revision(scenario.Ref(fmt.Sprint("Deployment/web-", i)))
-					n += g - 1
-				}
-				return n
-			}
-			w.edit(alice, app, "2")
-			w.pass(time.Second)
-			if n := count(); n < 6 || n > 7 {
-				t.Errorf("%d rolls at once, want 6", n)
-			}
-			w.pass(time.Minute)
-			if n := count(); n < 60 || n > 70 {
-				t.Errorf("%d rolls in the first minute, want 66", n)
-			}
-			w.edit(alice, app, "3")
-			w.pass(10 * time.Minute)
-			if n := count(); n < workloads || n > workloads+70 {
-				t.Errorf("%d rolls in all, want one each, and one more for those that had gone before the second edit", n)
-			}
-		},
 		"the limit of all is for those who may go, not for those whose own namespace holds them back": func(t *testing.T, w *world) {
 			w.braked(turn.Limits{PerMinute: 60, NamespacePerMinute: 2})
 			crowd, alone := w.fleetOf("crowd", 300), w.fleetOf("alone", 1)
@@ -220,36 +154,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 			if n := alone(); n != 1 {
 				t.Errorf("%d rolls of who is alone, want 1", n)
 			}
-		},
-		// A workload's own windows hold beside those of the installation, and one that cannot be read holds until it is corrected.
-		"own maintenance window": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.deploy("web", auto+`, reroll.dev/maintenance-window: "CRON_TZ=UTC 0 3 * * * 1h"`, "app")
-			w.deploy("api", auto+`, reroll.dev/maintenance-window: "nonsense"`, "app")
-			w.settled()
-			w.edit(alice, app, "2")
-			w.pass(time.Minute)
-			w.rolled(web, 0)
-			w.rolled(api, 0)
-			hold := w.held(reloader.ReasonOutsideWindow)
-			if hold.Due.UTC().Hour() != 3 || hold.Due.UTC().Minute() != 0 {
-				t.Errorf("due %s", hold.Due)
-			}
-			w.pass(time.Until(hold.Due) - time.Minute)
-			w.rolled(web, 0)
-			w.pass(2 * time.Minute)
-			w.rolled(web, 1)
-			record, _ := w.store.recordOf(webNamed("api"))
-			if len(record.Problems) != 1 || !strings.HasPrefix(record.Problems[0], "reroll.dev/maintenance-window: ") {
-				t.Errorf("problems %q", record.Problems)
-			}
-			if record.Hold == nil || record.Hold.Reason != reloader.ReasonOutsideWindow || !record.Hold.Due.IsZero() {
-				t.Errorf("held by %+v", record.Hold)
-			}
-			w.rolled(api, 0)
-			w.says(api, `{"metadata":{"annotations":{"reroll.dev/maintenance-window":"CRON_TZ=UTC 0 0 * * * 24h"}}}`)
-			w.pass(quiet)
-			w.rolled(api, 1)
 		},
 	})
 }

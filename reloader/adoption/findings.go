@@ -93,16 +93,16 @@ func (v View) keys(w *workload.Workload) (found []Finding) {
 		place       string
 	}{{w.Annotations, ""}, {w.Template.Annotations, " of the pod template"}} {
 		for _, key := range sortedKeys(on.annotations) {
-			t, owned := owner(key)
+			d := owner(v.All, key)
 			like, misspelt := near.Word(key, keysOf(v.All))
-			if v.All.KeepsAnnotation(key) || slices.Contains(t.more, key) || t.dialect == own || !owned && !misspelt {
+			if v.All.KeepsAnnotation(key) || d == nil && !misspelt || d != nil && (d.Name == own || slices.Contains(d.More, key)) {
 				continue
 			}
 			f := Finding{Typo, key + on.place + " is not an annotation of any tool", "remove it"}
 			switch {
 			case misspelt:
 				f.Fix = "did you mean " + like + "?"
-			case slices.Contains(t.labels, key):
+			case d != nil && slices.Contains(d.Off, key):
 				f.Fix = "make it a label: it means nothing as an annotation"
 			}
 			found = append(found, f)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -24,35 +23,12 @@ type Trace struct {
 	Marks []string `json:"marks"`
 }
 
-// tool is what a dialect does not say about its tool.
-type tool struct {
-	dialect string
-	// domain is what the keys of its annotations have before the slash, perhaps after more labels and a dot.
-	domain string
-	// variables is the prefix of the variables by which it marks containers; empty if it marks none.
-	variables string
-	// more are keys that mean something to the tool and nothing to Reroll, and labels are keys that count as labels.
-	more, labels []string
-}
-
-var tools = []tool{
-	{dialect: own, domain: "reroll.dev"},
-	{dialect: "stakater", domain: "reloader.stakater.com", variables: workload.MarkPrefix},
-	{dialect: "sap", domain: "pod-reloader.cs.sap.com", labels: []string{"pod-reloader.cs.sap.com/ignored", "pod-reloader.cs.sap.com/disabled"}},
-	{dialect: "wave", domain: "wave.pusher.com", more: []string{mark.SchedulingKey}},
-	{dialect: "collaborne", domain: "reloader.k8s.collaborne.com", variables: workload.CollabornePrefix},
-	{dialect: "fabric8", domain: "configmap.fabric8.io", variables: workload.Fabric8Prefix},
-	{dialect: "trigger", domain: "trigger.k8s.io", more: []string{"trigger.k8s.io/data-hash"}},
-}
-
-// owner returns the tool in whose domain key is.
-func owner(key string) (tool, bool) {
-	domain, _, slashed := strings.Cut(key, "/")
-	i := slices.IndexFunc(tools, func(t tool) bool { return domain == t.domain || strings.HasSuffix(domain, "."+t.domain) })
-	if i < 0 || !slashed {
-		return tool{}, false
+// owner returns the dialect of all in whose tool's domain key is; nil if it is in none.
+func owner(all dialect.Set, key string) *dialect.Dialect {
+	if i := slices.IndexFunc(all, func(d *dialect.Dialect) bool { return d.Owns(key) }); i >= 0 {
+		return all[i]
 	}
-	return tools[i], true
+	return nil
 }
 
 // traces returns what the tools of all have left on w.
@@ -77,10 +53,9 @@ func traces(all dialect.Set, w *workload.Workload) []Trace {
 // marks returns the marks of d's tool on w.
 func marks(d *dialect.Dialect, w *workload.Workload) []string {
 	found := []string{}
-	i := slices.IndexFunc(tools, func(t tool) bool { return t.dialect == d.Name && t.variables != "" })
 	for _, c := range w.Template.Containers {
 		for _, m := range c.Marks {
-			if i >= 0 && strings.HasPrefix(m.Name, tools[i].variables) && m.Value != "" {
+			if d.Variables != "" && strings.HasPrefix(m.Name, d.Variables) && m.Value != "" {
 				found = append(found, m.Name)
 			}
 		}
@@ -97,7 +72,7 @@ func marks(d *dialect.Dialect, w *workload.Workload) []string {
 // and those that look like a misspelling of either.
 func Keeps(all dialect.Set) func(key string) bool {
 	return func(key string) bool {
-		if _, owned := owner(key); owned || all.KeepsAnnotation(key) {
+		if owner(all, key) != nil || all.KeepsAnnotation(key) {
 			return true
 		}
 		_, like := near.Word(key, keysOf(all))

@@ -11,13 +11,14 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Collaborne returns the dialect of kubernetes-reloader of Collaborne. Other than the tool, names in lists are trimmed, and binary data
 // counts.
 func Collaborne() *Dialect {
 	return &Dialect{
-		Tool: Tool{"collaborne", "reloader.k8s.collaborne.com"},
+		Tool: Tool{Name: "collaborne", Domain: "reloader.k8s.collaborne.com", Variables: workload.CollabornePrefix},
 		Clauses: []Clause{
 			{"reloader.k8s.collaborne.com/configmap", OnWorkload, configMaps, Ask, Names},
 			{"reloader.k8s.collaborne.com/secret", OnWorkload, secrets, Ask, Names},

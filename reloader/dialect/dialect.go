@@ -47,6 +47,10 @@ type Tool struct {
 	Name string
 	// Domain ends what the keys of the tool's annotations have before the slash.
 	Domain string
+	// Variables starts the names of the variables by which the tool marks containers; empty if it marks none.
+	Variables string
+	// More are keys that mean something to the tool, and nothing to Reroll.
+	More []string
 }
 
 // Owns reports whether key is in the domain of the tool.

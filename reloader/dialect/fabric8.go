@@ -8,13 +8,14 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Fabric8 returns the dialect of configmapcontroller of fabric8. Other than the tool, names in lists are trimmed, each variable has the
 // hash of the ConfigMap that it is named after, and binary data counts.
 func Fabric8() *Dialect {
 	return &Dialect{
-		Tool:     Tool{"fabric8", "configmap.fabric8.io"},
+		Tool:     Tool{Name: "fabric8", Domain: "configmap.fabric8.io", Variables: workload.Fabric8Prefix},
 		Clauses:  []Clause{{"configmap.fabric8.io/update-on-change", OnWorkload, configMaps, Ask, Names}},
 		Marking:  Marking{MarkValue: fabric8Hash, Marks: mark.Fabric8.Name},
 		Kinds:    tools,

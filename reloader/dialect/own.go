@@ -26,7 +26,7 @@ const (
 // Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
 	d := &Dialect{
-		Tool: Tool{"reroll", "reroll.dev"},
+		Tool: Tool{Name: "reroll", Domain: "reroll.dev"},
 		Clauses: []Clause{
 			{ownIgnore, OnConfig, nil, Ignore, True},
 			{ownIgnore, OnWorkload, nil, Ignore, True},

@@ -22,7 +22,7 @@ const (
 // nothing. The mark is of the tool's form and made of digests; the one that the tool made of versions proves as well that nothing was missed.
 func SAP() *Dialect {
 	return &Dialect{
-		Tool: Tool{"sap", "pod-reloader.cs.sap.com"},
+		Tool: Tool{Name: "sap", Domain: "pod-reloader.cs.sap.com"},
 		Clauses: []Clause{
 			{sapConfigMaps, OnWorkload, configMaps, Ask, Names},
 			{sapSecrets, OnWorkload, secrets, Ask, Names},

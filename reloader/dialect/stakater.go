@@ -34,7 +34,7 @@ func (o StakaterOptions) key(own string) string { return cmp.Or(o.Renamed[own], 
 func Stakater(o StakaterOptions) *Dialect {
 	pausedAt := o.key("deployment.reloader.stakater.com/paused-at")
 	return &Dialect{
-		Tool:    Tool{"stakater", "reloader.stakater.com"},
+		Tool:    Tool{Name: "stakater", Domain: "reloader.stakater.com", Variables: workload.MarkPrefix},
 		Clauses: o.clauses(),
 		Choices: []Choice{
 			{o.key("deployment.reloader.stakater.com/pause-period"), choosePause(pausedAt), "the rollout is not held back"},

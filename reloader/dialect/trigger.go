@@ -12,7 +12,7 @@ import (
 // volume, one of the same name in another namespace is another one, and nothing is written to configs.
 func Trigger() *Dialect {
 	return &Dialect{
-		Tool: Tool{"trigger", "trigger.k8s.io"},
+		Tool: Tool{Name: "trigger", Domain: "trigger.k8s.io", More: []string{mark.TriggerPrefix + "data-hash"}},
 		Clauses: []Clause{
 			{mark.TriggerPrefix + "triggering-configMaps", OnWorkload, configMaps, Ask, Names},
 			{mark.TriggerPrefix + "triggering-secrets", OnWorkload, secrets, Ask, Names},

@@ -27,7 +27,7 @@ const (
 // whatever has changed.
 func Wave() *Dialect {
 	return &Dialect{
-		Tool: Tool{"wave", "wave.pusher.com"},
+		Tool: Tool{Name: "wave", Domain: "wave.pusher.com", More: []string{mark.SchedulingKey}},
 		Clauses: []Clause{
 			{waveConfigMaps, OnWorkload, configMaps, Ask, NamesAcross},
 			{waveSecrets, OnWorkload, secrets, Ask, NamesAcross},
