@@ -46,7 +46,7 @@ func hostCheck(hosts Hosts, more []string, denied *prometheus.CounterVec) func(h
 			if !hosts.allow(r.Host, more) {
 				denied.WithLabelValues(deniedForeignHost).Inc()
 				writeProblem(w, http.StatusForbidden, "This server does not know itself under this name, which may be that of a web page. "+
-					"Ask for its address, name it in --api-hosts, or give it an --auth that makes clients prove who they are.")
+					"Ask for its address, name it in api.hosts, or give it an api.auth that makes clients prove who they are.")
 				return
 			}
 			next.ServeHTTP(w, r)

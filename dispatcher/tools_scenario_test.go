@@ -98,7 +98,7 @@ func (w *world) flags(flags []string) {
 	w.t.Helper()
 	var ignored []reloader.ConfigKind
 	for _, flag := range flags {
-		name, value, _ := strings.Cut(flag, "=")
+		name, value, _ := strings.Cut(strings.TrimPrefix(flag, "--set="), "=")
 		switch name {
 		case "--resources-to-ignore":
 			kind, known := map[string]reloader.ConfigKind{"secrets": reloader.Secret, "configMaps": reloader.ConfigMap}[value]
@@ -106,7 +106,7 @@ func (w *world) flags(flags []string) {
 				w.t.Fatalf("%s names no kind that is known here", flag)
 			}
 			ignored = append(ignored, kind)
-		case "--coalesce-window":
+		case "debounce.window":
 			window, err := time.ParseDuration(value)
 			w.must(err)
 			w.configure = func(o *dispatcher.Options) { o.Limits.Window, o.Limits.MaxWait = window, 10*time.Second }

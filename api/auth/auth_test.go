@@ -24,7 +24,7 @@ func gate(t *testing.T, token func(*authenticationv1.TokenReview) int, access fu
 	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/subjectaccessreviews", func(w http.ResponseWriter, r *http.Request) { review(w, r, access) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	g, err := New(Options{Tokens: true, Audiences: audiences, API: &rest.Config{Host: server.URL}})
+	g, err := New(Options{Audiences: audiences, API: &rest.Config{Host: server.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,13 +175,7 @@ func TestQuestionsAreRepeatedOnce(t *testing.T) {
 	}
 }
 
-func TestNobodyToBelieveIsAnError(t *testing.T) {
-	if _, err := New(Options{API: &rest.Config{}}); err == nil {
-		t.Error("a gate that believes nobody was made")
-	}
-	if _, err := New(Options{ClientCAFile: "missing.pem", API: &rest.Config{}}); err == nil {
-		t.Error("a gate was made of a CA that is not there")
-	}
+func TestCertificateOfNoFiles(t *testing.T) {
 	if _, err := NewCertificate("missing.pem", "missing.key"); err == nil {
 		t.Error("a certificate was made of files that are not there")
 	}

@@ -2,8 +2,7 @@
 // and RBAC rules hold, on resources of the group reroll.dev that exist in rules alone.
 //
 // It promises:
-//   - A token is believed only as long as a TokenReview says so, for the audiences that were given; a certificate, only if a CA of ours signed
-//     it for clients; the headers of a proxy, only over a connection with such a certificate and an allowed name.
+//   - A token is believed only as long as a TokenReview says so, for the audiences that were given.
 //   - What cannot be found out is an error, never a yes.
 //   - Yes and no are remembered for ten seconds, so that a right taken away ends then. What is remembered is bounded: by its number for
 //     rights, and for tokens by that time and the rate of requests to the API server.

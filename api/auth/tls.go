@@ -37,12 +37,10 @@ func (c *Certificate) current() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// TLSConfig returns how to serve with the certificate as it is at each handshake. Clients may show a certificate of their own, which
-// Authenticate judges: those of proxies and of users have different CAs.
+// TLSConfig returns how to serve with the certificate as it is at each handshake.
 func (c *Certificate) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		ClientAuth:     tls.RequestClientCert,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current() },
 	}
 }

@@ -93,7 +93,7 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 	switch {
 	case ok:
 		t.accepted.Add(key, nil, acquaintance)
-	case !silent(err):
+	case !unreachable(err):
 		t.failures.Allow(address, time.Now())
 		t.refused.Add(key, nil, remembered)
 	}
@@ -104,7 +104,7 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 func (t *tokens) remembered(ctx context.Context, key [sha256.Size]byte, address, token string) (answer *authenticator.Response, ok bool, err error, settled bool) {
 	if _, known := t.accepted.Get(key); known {
 		answer, ok, err = t.known.AuthenticateToken(ctx, token)
-		if !ok && !silent(err) {
+		if !ok && !unreachable(err) {
 			t.accepted.Remove(key)
 		}
 		return answer, ok, err, true

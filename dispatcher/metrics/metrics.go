@@ -119,7 +119,7 @@ func (m *Metrics) registerSweeps(o Options) {
 			Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 until the sweep at the start has ended, and for good without others.",
 		}, func() float64 { return float64(m.sweeps.at.Load()) / 1e9 }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "reroll_sweep_interval_seconds", Help: "How often configs are to be looked at, --sweep-interval; 0 is at the start only.",
+			Name: "reroll_sweep_interval_seconds", Help: "How often configs are to be looked at, resyncInterval; 0 is at the start only.",
 		}, o.SweepInterval.Seconds))
 }
 

@@ -11,20 +11,12 @@ import (
 type WebhookOptions struct {
 	// URL is the address of the receiver; it is a secret.
 	URL string
-	// LegacyBody sends the body of Stakater Reloader v1, which says nothing about what changed.
-	LegacyBody bool
 	// Version is Reroll's.
 	Version string
 }
 
 // Webhook asks another program to reload workloads. Make it with NewWebhook. It is safe for concurrent use.
-type Webhook struct {
-	endpoint
-	legacyBody bool
-}
-
-// legacyBody is all that Stakater Reloader v1 ever says.
-const legacyBody = `{"webhook":"update successful"}`
+type Webhook struct{ endpoint }
 
 // NewWebhook returns a Webhook. It fails if the address is not a URL.
 func NewWebhook(o WebhookOptions) (*Webhook, error) {
@@ -32,18 +24,15 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address of the webhook: %w", err)
 	}
-	return &Webhook{endpoint: e, legacyBody: o.LegacyBody}, nil
+	return &Webhook{e}, nil
 }
 
 // Call posts p. It succeeds if the receiver answers with 2xx within 10 seconds. Another answer is a *StatusError, whose Refused says whether
 // calling again is useless until somebody changes something; after any other error it makes sense. An error does not mean that nothing arrived.
 func (w *Webhook) Call(ctx context.Context, p Payload) error {
-	body := []byte(legacyBody)
-	if !w.legacyBody {
-		var err error
-		if body, err = json.Marshal(p); err != nil {
-			return fmt.Errorf("payload of %s: %w", p.Reload, err)
-		}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("payload of %s: %w", p.Reload, err)
 	}
 	return w.post(ctx, message{"application/json", body}, http.Header{"Idempotency-Key": {p.IdempotencyKey}}, successful)
 }

@@ -32,33 +32,22 @@ func TestCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := map[string]struct {
-		legacy bool
-		body   string
-	}{
-		"body that says what changed":  {false, string(body)},
-		"body of Stakater Reloader v1": {true, `{"webhook":"update successful"}`},
+	url, requests := receiver(t, answering(http.StatusAccepted))
+	w := newWebhook(t, WebhookOptions{URL: strings.Replace(url, "//", "//me:pass@", 1) + "/reload"})
+	if err := w.Call(t.Context(), p); err != nil {
+		t.Fatal(err)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			url, requests := receiver(t, answering(http.StatusAccepted))
-			w := newWebhook(t, WebhookOptions{URL: strings.Replace(url, "//", "//me:pass@", 1) + "/reload", LegacyBody: tc.legacy})
-			if err := w.Call(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
-			got := <-requests
-			if got.Method != http.MethodPost || got.URI != "/reload" || got.Body != tc.body {
-				t.Errorf("got %s %s with\n%s\nwant POST /reload with\n%s", got.Method, got.URI, got.Body, tc.body)
-			}
-			for header, want := range map[string]string{
-				"Content-Type": "application/json", "User-Agent": "reroll/v1.2.3", "Idempotency-Key": p.Reload + ".c-3",
-				"Authorization": "Basic bWU6cGFzcw==",
-			} {
-				if diff := cmp.Diff([]string{want}, got.Header[header]); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", header, diff)
-				}
-			}
-		})
+	got := <-requests
+	if got.Method != http.MethodPost || got.URI != "/reload" || got.Body != string(body) {
+		t.Errorf("got %s %s with\n%s\nwant POST /reload with\n%s", got.Method, got.URI, got.Body, body)
+	}
+	for header, want := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": "reroll/v1.2.3", "Idempotency-Key": p.Reload + ".c-3",
+		"Authorization": "Basic bWU6cGFzcw==",
+	} {
+		if diff := cmp.Diff([]string{want}, got.Header[header]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", header, diff)
+		}
 	}
 }
 

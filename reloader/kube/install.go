@@ -24,7 +24,7 @@ const (
 	caSuffix      = "-ca"
 	clientSuffix  = "-audit-client"
 	clusterFlag   = "cluster-name"
-	ingestTLSFlag = "ingest-tls-cert"
+	ingestTLSFlag = "set=ingest.tlsCert"
 	// maxReleaseObjects bounds the objects of one kind that are read in Reroll's own namespace.
 	maxReleaseObjects = 500
 )
@@ -115,7 +115,7 @@ func (c *Cluster) completeIngest(ctx context.Context, one Ingest) (Ingest, error
 	for _, pod := range pods {
 		for _, container := range pod.Containers {
 			words := slices.Concat(container.Command, container.Args)
-			if slices.Contains(words, "serve") || slices.Contains(words, "dispatch") {
+			if slices.Contains(words, "serve") {
 				one.Cluster = cmp.Or(one.Cluster, textOf(container, clusterFlag))
 			}
 			if path := flagOf(container, ingestTLSFlag); path != "" {

@@ -40,7 +40,7 @@ func TestFindIngest(t *testing.T) {
 	headless := ingestService("reroll", "reroll")
 	headless.Spec.ClusterIP, headless.Spec.Ports[0].Name = corev1.ClusterIPNone, "metrics"
 	set := &appsv1.StatefulSet{ObjectMeta: released("reroll", "reroll")}
-	set.Spec.Template.Spec = ingestPods("", "", "serve", "--cluster-name=east", "--ingest-tls-cert=/etc/reroll/ingest-tls/tls.crt").Spec.Template.Spec
+	set.Spec.Template.Spec = ingestPods("", "", "serve", "--cluster-name=east", "--set=ingest.tlsCert=/etc/reroll/ingest-tls/tls.crt").Spec.Template.Spec
 	balanced := ingestService("reroll", "reroll-ingest")
 	balanced.Spec.Type, balanced.Spec.Ports[0].NodePort = corev1.ServiceTypeLoadBalancer, 30943
 	balanced.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "lb.example"}, {IP: "192.0.2.1"}}
@@ -78,8 +78,8 @@ func TestFindIngest(t *testing.T) {
 		},
 		"roles": {
 			[]runtime.Object{
-				ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll-dispatch", "dispatch", "--cluster-name=west"),
-				ingestPods("other", "other-dispatch", "dispatch", "--cluster-name=other"), ingestPods("reroll", "reroll-ingest", "ingest"),
+				ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll-dispatch", "serve", "--cluster-name=west"),
+				ingestPods("other", "other-dispatch", "serve", "--cluster-name=other"), ingestPods("reroll", "reroll-ingest", "serve"),
 			}, "", with(func(i *Ingest) { i.Cluster = "west" }), "",
 		},
 		"a name that refers": {

@@ -90,7 +90,7 @@ func (i IngestCertificate) Load(ctx context.Context) (map[string][]byte, string,
 		return nil, "", err
 	}
 	if pair.ResourceVersion != "" && pair.Labels[managedLabel] != managedValue {
-		return nil, "", fmt.Errorf("secret %s/%s was not created by Reroll: delete it, or set --ingest-tls-cert to its certificate (ingest.tls.existingSecret in the chart)",
+		return nil, "", fmt.Errorf("secret %s/%s was not created by Reroll: delete it, or set ingest.tlsCert to its certificate (ingest.tls.existingSecret in the chart)",
 			i.cluster.Namespace, i.name+tlsSuffix)
 	}
 	return map[string][]byte{

@@ -263,7 +263,7 @@ func upToDate(c Case) Verdict {
 	case rollout != nil && rollout.Result == reloader.ReasonWaitingForOperator && rollout.Message == workload.WhyEmpty:
 		v.Message = fmt.Sprintf("No pod runs: the workload has no replicas. The next pods start with the newest content; it was last marked at %s.", clock(rollout.StartedAt))
 	case how == reloader.ReasonBaseline && c.Change != nil && c.Change.Type == reloader.ChangeCreated:
-		v.Message = fmt.Sprintf("%s was created at %s. A creation rolls nothing here (--reload-on-create does), so pods that started before do not have it.", named(c.Change.Config), clock(c.Change.VerifiedAt))
+		v.Message = fmt.Sprintf("%s was created at %s. A creation rolls nothing here (reload.onCreate does), so pods that started before do not have it.", named(c.Change.Config), clock(c.Change.VerifiedAt))
 		v.Next = "reroll reload " + ref(c.Workload)
 	case how == reloader.ReasonBaseline:
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", config, at)

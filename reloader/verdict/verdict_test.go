@@ -355,7 +355,7 @@ func TestCreated(t *testing.T) {
 	r := record(func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline })
 	c := Case{Cluster: "local", Workload: web, Record: r, Now: now}
 	c.Change = &reloader.Change{Config: secret, Type: reloader.ChangeCreated, VerifiedAt: now}
-	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. A creation rolls nothing here (--reload-on-create does), so pods that started before do not have it."
+	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. A creation rolls nothing here (reload.onCreate does), so pods that started before do not have it."
 	if got := c.Of(secret, false); got.State != UpToDate || got.Message != want || got.Next != "reroll reload shop/Deployment/web" {
 		t.Errorf("%+v, want %s", got, want)
 	}

@@ -145,7 +145,7 @@ func (s *site) aloneIn(cluster *kube.Cluster, metrics string, flags ...string) *
 	s.t.Helper()
 	binary, err := line.Build(s.ctx)
 	s.must(err)
-	cmd := exec.Command(binary, append([]string{"admission", "--kubeconfig", cluster.Kubeconfig(), "--namespace", "default", "--metrics-address", metrics}, flags...)...)
+	cmd := exec.Command(binary, append([]string{"serve", "--components=admission", "--kubeconfig", cluster.Kubeconfig(), "--set=namespace=default", "--metrics-address", metrics}, flags...)...)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/line"
-	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // account makes a ServiceAccount and returns its token, which is for audiences; for the API server if there are none.
@@ -164,67 +162,4 @@ func TestDeletedAccountIsOut(t *testing.T) {
 		return nil
 	})
 	denied(t, c, matrix{"/api/v1/self": 401})
-}
-
-func clientPair(t *testing.T, ca *pki.CA, name string, groups ...string) *pki.KeyPair {
-	t.Helper()
-	pair, err := ca.Client(name, groups...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &pair
-}
-
-// self returns who the API takes a caller for.
-func self(t *testing.T, c caller) (user string, groups []string) {
-	t.Helper()
-	code, answer := c.ask(t, http.MethodGet, "/api/v1/self", nil)
-	var who struct {
-		User   string
-		Groups []string
-	}
-	if err := json.Unmarshal(answer, &who); err != nil || code != http.StatusOK {
-		t.Fatalf("self: %d %v: %s", code, err, answer)
-	}
-	return who.User, who.Groups
-}
-
-func TestCertificates(t *testing.T) {
-	ns := shared.Kube.Namespace(t)
-	grant(t.Context(), t, ns, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "staff-" + ns}, "list")
-	alice := caller{pair: clientPair(t, clients, "alice", "staff-"+ns)}
-	if user, groups := self(t, alice); user != "alice" || strings.Join(groups, " ") != "staff-"+ns+" system:authenticated" {
-		t.Errorf("taken for %s of %v", user, groups)
-	}
-	judge(t, alice, matrix{"/api/v1/changes?namespace=" + ns: 200, "/api/v1/changes": 403})
-	stranger, err := pki.NewCA("clients")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]caller{
-		"of a CA that is called the same": {pair: clientPair(t, stranger, "alice", "staff-"+ns)},
-		"of a proxy that says nothing":    {pair: clientPair(t, proxies, proxyName)},
-		"of a user who plays the proxy": {
-			pair:    clientPair(t, stranger, proxyName),
-			headers: map[string]string{"X-Remote-User": "alice"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) { judge(t, c, matrix{"/api/v1/self": 401}) })
-	}
-}
-
-func TestProxy(t *testing.T) {
-	ns := shared.Kube.Namespace(t)
-	grant(t.Context(), t, ns, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "bob-" + ns}, "list")
-	headers := map[string]string{"X-Remote-User": "bob-" + ns, "X-Remote-Group": "ops"}
-	through := caller{pair: clientPair(t, proxies, proxyName), headers: headers}
-	if user, groups := self(t, through); user != "bob-"+ns || strings.Join(groups, " ") != "ops system:authenticated" {
-		t.Errorf("taken for %s of %v", user, groups)
-	}
-	judge(t, through, matrix{"/api/v1/changes?namespace=" + ns: 200, "/api/v1/changes": 403})
-	judge(t, caller{pair: clientPair(t, proxies, "impostor"), headers: headers}, matrix{"/api/v1/self": 401})
-	// Whoever has a certificate of their own is who it says, whatever their headers say.
-	if user, _ := self(t, caller{pair: clientPair(t, clients, "mallory"), headers: headers}); user != "mallory" {
-		t.Errorf("a client is taken for %s", user)
-	}
 }

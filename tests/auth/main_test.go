@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,17 +20,14 @@ import (
 	"github.com/reroll-dev/reroll/tests/pki"
 )
 
-// shared is the line of all tests. Its API takes tokens, certificates of clients, and the word of a proxy.
+// shared is the line of all tests. Its API takes tokens.
 var (
-	shared           *line.Line
-	clients, proxies *pki.CA
+	shared *line.Line
 	// serving is the CA of the API's own certificate.
 	serving *pki.CA
 	// wire holds every request and its answer against the document that the API serves.
 	wire *contract.Wire
 )
-
-const proxyName = "front"
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -56,7 +52,7 @@ func run(m *testing.M) (int, error) {
 	}
 	shared, err = line.Start(ctx, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: append(flags, "--coalesce-window", "100ms", "--auth", "token,mtls,request-header", "--auth-request-header-allowed-names", proxyName),
+		Flags: append(flags, "--set", "debounce.window=100ms", "--set", "api.auth=token"),
 	})
 	if err != nil {
 		return 1, err
@@ -92,11 +88,8 @@ func held(t *testing.T, kinds ...string) {
 
 // makeFiles writes the certificates that the API needs and returns the flags that name them.
 func makeFiles(dir string) ([]string, error) {
-	var errs [4]error
-	clients, errs[0] = pki.NewCA("clients")
-	proxies, errs[1] = pki.NewCA("proxies")
-	serving, errs[2] = pki.NewCA("serving")
-	if err := errors.Join(errs[:]...); err != nil {
+	var err error
+	if serving, err = pki.NewCA("serving"); err != nil {
 		return nil, err
 	}
 	pair, err := serving.Server("reroll", "127.0.0.1")
@@ -106,7 +99,6 @@ func makeFiles(dir string) ([]string, error) {
 	var flags []string
 	for flag, content := range map[string][]byte{
 		"--api-tls-cert": pair.CertPEM, "--api-tls-key": pair.KeyPEM,
-		"--auth-client-ca": clients.CertPEM(), "--auth-request-header-client-ca": proxies.CertPEM(),
 	} {
 		file := filepath.Join(dir, flag[2:]+".pem")
 		if err := os.WriteFile(file, content, 0o600); err != nil {
@@ -120,23 +112,13 @@ func makeFiles(dir string) ([]string, error) {
 // caller is somebody who uses the API.
 type caller struct {
 	token   string
-	pair    *pki.KeyPair
 	headers map[string]string
 }
 
-// client returns an HTTP client that shows the caller's certificate, if there is one.
+// client returns an HTTP client.
 func (c caller) client(t *testing.T) *http.Client {
 	t.Helper()
-	config := trust()
-	if c.pair != nil {
-		pair, err := tls.X509KeyPair(c.pair.CertPEM, c.pair.KeyPEM)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// A client of Go's own choosing would show nothing to a server that names no CA of its certificate.
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
-	}
-	transport := &http.Transport{TLSClientConfig: config}
+	transport := &http.Transport{TLSClientConfig: trust()}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: wire.Over(transport)}
 }

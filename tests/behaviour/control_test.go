@@ -19,7 +19,7 @@ var shared *line.Line
 func TestMain(m *testing.M) {
 	var err error
 	shared, err = line.Start(context.Background(), line.Options{
-		Kube: kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}}, Flags: []string{"--coalesce-window", "100ms"},
+		Kube: kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}}, Flags: []string{"--set", "debounce.window=100ms"},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

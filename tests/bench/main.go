@@ -98,7 +98,7 @@ func (b *bench) all(ctx context.Context, names []string) error {
 func onLine(ctx context.Context, s setting, o options) error {
 	l, err := line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &s.audit},
-		Flags: []string{"--coalesce-window", s.window.String(), "--flap-limit", "0"},
+		Flags: []string{"--set", "debounce.window=" + s.window.String(), "--set", "rolloutLimits.flapLimit=0"},
 	})
 	if err != nil {
 		return err

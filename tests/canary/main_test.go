@@ -44,7 +44,7 @@ func newRoom(t *testing.T, level auditv1.Level, flags ...string) *room {
 	r.setLevel(level)
 	l, err := line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, APIServerFlags: []string{"--audit-policy-file=" + r.policy}},
-		Flags: append([]string{"--coalesce-window", "0s", "--canary-interval", "1s", "--sweep-interval", "1h"}, flags...),
+		Flags: append([]string{"--set", "debounce.window=0s", "--set", "ingest.canaryInterval=1s", "--set", "resyncInterval=1h"}, flags...),
 	})
 	if err != nil {
 		t.Fatal(err)

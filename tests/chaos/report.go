@@ -74,7 +74,7 @@ func (r report) String() string {
 	var b strings.Builder
 	o := r.options
 	fmt.Fprintf(&b, "## %s, seed %d\n\n", o.shape(), o.Seed)
-	fmt.Fprintf(&b, "`--coalesce-window %s --sweep-interval %s --flap-limit 0`; tormented for %s; the last missing mark came %s after it.\n\n",
+	fmt.Fprintf(&b, "`debounce.window=%s resyncInterval=%s rolloutLimits.flapLimit=0`; tormented for %s; the last missing mark came %s after it.\n\n",
 		o.Window, o.Sweep, r.tormented.Round(time.Second), r.caughtUp.Round(100*time.Millisecond))
 	b.WriteString("| what | count |\n|---|---:|\n")
 	for _, row := range r.rows {

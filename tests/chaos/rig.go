@@ -103,12 +103,12 @@ func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []str
 		}
 	}
 	ingest := []string{
-		"--ingest-address", addresses[0], "--ingest-tls-cert", r.file("server.crt"), "--ingest-tls-key", r.file("server.key"),
-		"--ingest-tls-client-ca", r.file("ca.crt"),
+		"--ingest-address", addresses[0], "--set", "ingest.tlsCert=" + r.file("server.crt"), "--set", "ingest.tlsKey=" + r.file("server.key"),
+		"--set", "ingest.tlsClientCA=" + r.file("ca.crt"),
 	}
 	dispatch := append([]string{
-		"--kubeconfig", r.kube.Kubeconfig(), "--namespace", "default", "--cluster-name", clusterName, "--source", "audit",
-		"--coalesce-window", o.Window.String(), "--sweep-interval", o.Sweep.String(), "--flap-limit", "0",
+		"--kubeconfig", r.kube.Kubeconfig(), "--set", "namespace=default", "--cluster-name", clusterName, "--source", "audit",
+		"--set", "debounce.window=" + o.Window.String(), "--set", "resyncInterval=" + o.Sweep.String(), "--set", "rolloutLimits.flapLimit=0",
 	}, o.Flags...)
 	r.api = "http://" + addresses[5]
 	if !o.Roles {
@@ -120,15 +120,15 @@ func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []str
 	if err := r.addNATS(addresses[6], addresses[7]); err != nil {
 		return err
 	}
-	nats := []string{"--nats-url", "nats://" + addresses[7]}
-	r.add("ingest", binary, addresses[1], join([]string{"ingest"}, nats, ingest))
+	nats := []string{"--set", "nats.url=nats://" + addresses[7]}
+	r.add("ingest", binary, addresses[1], join([]string{"serve", "--components=ingest"}, nats, ingest))
 	if o.HA {
-		r.add("dispatch-1", binary, addresses[2], join([]string{"dispatch", "--enable-ha"}, nats, dispatch), "POD_NAME=one", "POD_NAMESPACE=default")
-		r.add("dispatch-2", binary, addresses[3], join([]string{"dispatch", "--enable-ha"}, nats, dispatch), "POD_NAME=two", "POD_NAMESPACE=default")
+		r.add("dispatch-1", binary, addresses[2], join([]string{"serve", "--components=dispatch", "--set=leaderElection=true"}, nats, dispatch), "POD_NAME=one", "POD_NAMESPACE=default")
+		r.add("dispatch-2", binary, addresses[3], join([]string{"serve", "--components=dispatch", "--set=leaderElection=true"}, nats, dispatch), "POD_NAME=two", "POD_NAMESPACE=default")
 	} else {
-		r.add("dispatch", binary, addresses[2], join([]string{"dispatch"}, nats, dispatch))
+		r.add("dispatch", binary, addresses[2], join([]string{"serve", "--components=dispatch"}, nats, dispatch))
 	}
-	r.add("api", binary, addresses[4], join([]string{"api", "--api-address", addresses[5]}, nats))
+	r.add("api", binary, addresses[4], join([]string{"serve", "--components=api", "--api-address", addresses[5]}, nats))
 	return nil
 }
 

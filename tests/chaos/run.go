@@ -26,7 +26,7 @@ type options struct {
 	Others float64
 	// Configs and Workloads are how many there are.
 	Configs, Workloads int
-	// Window and Sweep are the flags --coalesce-window and --sweep-interval; Flags are more of them.
+	// Window and Sweep are debounce.window and resyncInterval; Flags are more of them.
 	Window, Sweep time.Duration
 	Flags         []string
 	// Binary is the reroll to run. Empty: that of the sources.

@@ -91,7 +91,6 @@ func TestWebhookKeepsOut(t *testing.T) {
 		"dryRun=true":                            "dryRun",
 		"reload.webhook.url=https://example.com": "no marks are written",
 		"scope.namespaceSelector={env=prod}":     "admission.namespaceSelector",
-		"admission.tls.requireClientCert=true":   "admission.tls.existingSecret",
 		"admission.failurePolicy=Whatever":       "failurePolicy",
 	} {
 		if _, err := tool(t, "helm", "template", release, chart, "--set", "admission.enabled=true,"+values); err == nil || !strings.Contains(err.Error(), want) {

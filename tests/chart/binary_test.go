@@ -212,7 +212,7 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 			p.witness = newWitness(t, cluster, accountUser+w.pod.Spec.ServiceAccountName)
 			kubeconfig = p.witness.Kubeconfig
 		}
-		p.configure(t, w, map[string]string{"ingest-address": free[0], "api-address": r.api, "admission-address": free[2]}, kubeconfig)
+		p.configure(t, w, map[string]string{"ingest-address": free[0], "api-address": r.api, "set=admission.address": free[2]}, kubeconfig)
 		if slices.Contains(p.arguments, "--ingest-address="+free[0]) {
 			r.ingest, r.certified = free[0], p.certified
 		}
@@ -310,17 +310,21 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 		t.Fatal(err)
 	}
 	maps.Copy(here, map[string]string{
-		"metrics-address": p.metrics, "data-dir": dir + "/data", "namespace": namespace, "canary-interval": "5s", "ingest-token-file": dir + "/tokens",
-		"nats-password-file": dir + "/password", "hub-password-file": dir + "/password",
+		"metrics-address": p.metrics, "data-dir": dir + "/data", "set=ingest.canaryInterval": "5s", "set=ingest.tokenFile": dir + "/tokens",
+		"set=nats.passwordFile": dir + "/password", "set=hub.passwordFile": dir + "/password",
 		// It is renewed while the test runs.
-		"admission-hosts": "127.0.0.1", "admission-certificate-lifetime": "20s", "ingest-tls-lifetime": "20s",
+		"set=admission.certificateLifetime": "20s",
 	})
 	given := of.pod.Spec.Containers[0].Args
 	// With a certificate in files the webhook asks the API server for nothing that others do not.
-	admitsByFiles := slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, "--admission-tls-cert=") })
+	admitsByFiles := slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, "--set=admission.tlsCert=") })
 	for _, argument := range given {
 		name, value, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
-		if slices.Contains([]string{"ingest-tls-cert", "ingest-tls-key", "ingest-tls-client-ca"}, name) || admitsByFiles && strings.HasPrefix(name, "admission-") {
+		if name == "set" {
+			key, of, _ := strings.Cut(value, "=")
+			name, value = "set="+key, of
+		}
+		if slices.Contains([]string{"set=ingest.tlsCert", "set=ingest.tlsKey", "set=ingest.tlsClientCA"}, name) || admitsByFiles && strings.HasPrefix(name, "set=admission.") {
 			continue
 		}
 		if local, ok := here[name]; ok && value != "" && value != "0s" {
@@ -328,9 +332,9 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 		}
 		p.arguments = append(p.arguments, argument)
 	}
-	p.certified = slices.ContainsFunc(p.arguments, func(a string) bool { return strings.HasPrefix(a, "--ingest-service=") })
+	p.certified = slices.ContainsFunc(p.arguments, func(a string) bool { return strings.HasPrefix(a, "--set=ingest.service=") })
 	if slices.Contains(p.arguments, "--ingest-address="+here["ingest-address"]) && !p.certified {
-		p.arguments = append(p.arguments, "--ingest-insecure-http")
+		p.arguments = append(p.arguments, "--set=ingest.insecureHTTP=true")
 	}
 	if kubeconfig != "" {
 		p.arguments = append(p.arguments, "--kubeconfig="+kubeconfig)

@@ -40,13 +40,11 @@ func TestEnvironment(t *testing.T) {
 	for values, want := range map[string][]string{
 		"default": self,
 		"full": append(slices.Clone(self),
-			"METRICS_COUNT_BY_NAMESPACE=enabled", "REROLL_WEBHOOK_URL=rolls-urls/webhook-url",
-			"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=rolls-urls/alert-webhook-url", "ALERT_WEBHOOK_PROXY=rolls-urls/alert-webhook-proxy?",
-			"ALERT_SINK=teams", "ALERT_ADDITIONAL_INFO=production: eu"),
+			"REROLL_WEBHOOK_URL=rolls-urls/webhook-url",
+			"REROLL_NOTIFICATIONS_URL=rolls-urls/alert-webhook-url", "REROLL_NOTIFICATIONS_PROXY=rolls-urls/alert-webhook-proxy?"),
 		"ha": append(slices.Clone(self),
 			"REROLL_NATS_URL=nats-login/nats-url", "REROLL_WEBHOOK_URL=hook/webhook-url",
-			"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=chat/alert-webhook-url", "ALERT_WEBHOOK_PROXY=chat/alert-webhook-proxy?",
-			"ALERT_SINK=slack"),
+			"REROLL_NOTIFICATIONS_URL=chat/alert-webhook-url", "REROLL_NOTIFICATIONS_PROXY=chat/alert-webhook-proxy?"),
 	} {
 		t.Run(values, func(t *testing.T) {
 			if diff := cmp.Diff(want, environment(t, values)); diff != "" {

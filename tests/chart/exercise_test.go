@@ -107,7 +107,7 @@ func (u usage) judge(t *testing.T, w *witness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate, err := auth.New(auth.Options{API: config, Tokens: true})
+	gate, err := auth.New(auth.Options{API: config})
 	if err != nil {
 		t.Fatal(err)
 	}

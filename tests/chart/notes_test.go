@@ -52,20 +52,6 @@ func TestNotesAreOfTheValues(t *testing.T) {
 			[]string{"create token ACCOUNT --audience=a)", "reroll status --reroll-namespace=reroll-system\n"},
 			nil,
 		},
-		"an API for certificates": {
-			"api.auth=mtls,api.tls.existingSecret=t",
-			[]string{
-				"client certificates alone, of a CA in ca.crt of Secret t",
-				"curl --cert",
-			},
-			[]string{"create token"},
-		},
-		"an API for certificates and tokens": {`api.auth=mtls\,token,api.tls.existingSecret=t`, []string{"create token ACCOUNT"}, []string{"curl --cert"}},
-		"an API for a proxy alone": {
-			"api.auth=request-header,api.tls.existingSecret=t,api.proxyNames={front}",
-			[]string{"reroll status --server=https://PROXY"},
-			[]string{"port-forward", "create token"},
-		},
 		"no volume":             {"dryRun=false", []string{"when the pod moves, the history is lost", "persistence.enabled=true"}, nil},
 		"a volume":              {"persistence.enabled=true", nil, []string{"history is lost"}},
 		"the volume of another": {"nats.url=nats://n:4222", nil, []string{"history is lost"}},

@@ -138,6 +138,7 @@ var (
 		"batch/cronjobs get,list,watch", "batch/jobs get,create", "configmaps get,list,watch", "events create", "namespaces get", "pods list",
 	}
 	namespacedGrants = map[string][]string{
+		"":     {"admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-reroll-system get,patch"},
 		"shop": shopGrants, "billing": shopGrants,
 		namespace: {
 			"configmaps get,list,watch,create,update,delete", "configmaps/reroll-canary patch",

@@ -25,8 +25,14 @@ type runner struct {
 	pod      corev1.PodTemplateSpec
 }
 
-// role is the subcommand that its pods run.
-func (w runner) role() string { return w.pod.Spec.Containers[0].Args[0] }
+// role is what its pods run: serve, or one part.
+func (w runner) role() string {
+	parts := strings.TrimPrefix(w.pod.Spec.Containers[0].Args[1], "--components=")
+	if strings.Contains(parts, ",") {
+		return "serve"
+	}
+	return parts
+}
 
 func workloads(t *testing.T, objects []runtime.Object) (found []runner) {
 	t.Helper()
@@ -177,7 +183,7 @@ func checkPolicyPorts(t *testing.T, policy *networkingv1.NetworkPolicy, ports ma
 func TestRightsAreByRole(t *testing.T) {
 	expectRightsByRole(t, rendered(t, "roles"), []string{"secrets/reroll-digest-key get"})
 	// The process that API servers call may not change what they call, also if Reroll makes the certificate.
-	objects := rendered(t, "roles", "--set", "admission.tls.existingSecret=,admission.tls.requireClientCert=false")
+	objects := rendered(t, "roles", "--set", "admission.tls.existingSecret=")
 	expectRightsByRole(t, objects, []string{"secrets/reroll-admission-tls get", "secrets/reroll-digest-key get"})
 	const publish = "admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-" + namespace + " get,patch"
 	for _, w := range workloads(t, objects) {

@@ -59,7 +59,7 @@ func newDesk(t *testing.T) *desk {
 	d.must(os.WriteFile(file, policy, 0o600))
 	d.line, err = line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, APIServerFlags: []string{"--audit-policy-file=" + file}},
-		Flags: []string{"--coalesce-window", "0s", "--sweep-interval", "1h", "--canary-interval", "1s"},
+		Flags: []string{"--set", "debounce.window=0s", "--set", "resyncInterval=1h", "--set", "ingest.canaryInterval=1s"},
 	})
 	d.must(err)
 	t.Cleanup(d.line.Stop)

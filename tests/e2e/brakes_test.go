@@ -28,7 +28,7 @@ func (r *room) operate(args ...string) string {
 // TestFreeze: nothing rolls while an operator has frozen reloads, by our command or by plain kubectl, also after a restart; when it is
 // over, everything rolls once.
 func TestFreeze(t *testing.T) {
-	l := ownLine(t, line.Options{Kube: kube.Options{Audit: &kube.Audit{}}, Flags: []string{"--coalesce-window", "0s"}})
+	l := ownLine(t, line.Options{Kube: kube.Options{Audit: &kube.Audit{}}, Flags: []string{"--set", "debounce.window=0s"}})
 	r := newRoom(t, l)
 	r.create(configMap("app", map[string]string{"k": "a"}))
 	r.create(deployment("web", usesEnvFrom("app")))

@@ -16,7 +16,7 @@ import (
 
 // TestDryRun decides and records, writes nothing, needs no right to write, and says that another reloader runs beside it.
 func TestDryRun(t *testing.T) {
-	l := ownLine(t, line.Options{Flags: []string{"--coalesce-window", "0s", "--dry-run"}})
+	l := ownLine(t, line.Options{Flags: []string{"--set", "debounce.window=0s", "--dry-run"}})
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
 	r := &room{t: t, ctx: ctx, line: l, client: l.Kube.Client(), ns: l.Kube.Namespace(t)}

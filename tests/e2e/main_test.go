@@ -32,7 +32,7 @@ func run(m *testing.M) (int, error) {
 	var err error
 	shared, err = line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true},
-		Flags: []string{"--coalesce-window", window.String()},
+		Flags: []string{"--set", "debounce.window=" + window.String()},
 	})
 	if err != nil {
 		return 1, err

@@ -88,7 +88,7 @@ func listen(t *testing.T) *outputs {
 // environment has a process tell those who listen.
 func (o *outputs) environment() []string {
 	return []string{
-		"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=" + o.alerts.URL, "ALERT_ADDITIONAL_INFO=here",
+		"REROLL_NOTIFICATIONS_URL=" + o.alerts.URL,
 	}
 }
 
@@ -102,7 +102,7 @@ func (o *outputs) attend(r *room, flags ...string) {
 	r.t.Cleanup(func() { _ = response.Body.Close() })
 	go func() { _, _ = io.Copy(o.events, response.Body) }()
 
-	o.caller, err = line.StartWatching(r.ctx, r.t.TempDir(), append([]string{"--kubeconfig", r.line.Kube.Kubeconfig(), "--namespace", "default", "--webhook-url", o.calls.URL, "--coalesce-window", "0s", "--log-level", "debug"}, flags...)...)
+	o.caller, err = line.StartWatching(r.ctx, r.t.TempDir(), append([]string{"--kubeconfig", r.line.Kube.Kubeconfig(), "--set", "namespace=default", "--webhook-url", o.calls.URL, "--set", "debounce.window=0s", "--log-level", "debug"}, flags...)...)
 	r.must(err)
 	r.t.Cleanup(o.caller.Kill)
 }

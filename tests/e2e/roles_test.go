@@ -40,7 +40,7 @@ func TestRoles(t *testing.T) {
 	defer cancel()
 	l, err := line.StartRoles(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: 3 * time.Second}}, // what is posted in vain comes again for 24 s
-		Flags: []string{"--coalesce-window", window.String()},
+		Flags: []string{"--set", "debounce.window=" + window.String()},
 	}, nats.ClientURL())
 	if err != nil {
 		t.Fatal(err)

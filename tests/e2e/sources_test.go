@@ -22,7 +22,7 @@ func deafRoom(t *testing.T, flags ...string) *room {
 	t.Helper()
 	l := ownLine(t, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{Level: auditv1.LevelNone}},
-		Flags: append([]string{"--coalesce-window", "0s"}, flags...),
+		Flags: append([]string{"--set", "debounce.window=0s"}, flags...),
 	})
 	r := newRoom(t, l)
 	r.create(configMap("app", map[string]string{"k": "a"}))
@@ -33,7 +33,7 @@ func deafRoom(t *testing.T, flags ...string) *room {
 
 // TestSweepWithoutAudit: the sweep of the next start finds what no event reported, and the one after that does not roll it again.
 func TestSweepWithoutAudit(t *testing.T) {
-	r := deafRoom(t, "--sweep-interval", "0")
+	r := deafRoom(t, "--set", "resyncInterval=0")
 	for i, changed := range []string{"app", "sentinel", "sentinel"} {
 		r.setData(changed, "k", fmt.Sprint("after ", i))
 		r.must(r.line.Reroll.Terminate(r.ctx))
@@ -48,7 +48,7 @@ func TestSweepWithoutAudit(t *testing.T) {
 
 // TestPeriodicSweep: and by the sweep that goes on meanwhile.
 func TestPeriodicSweep(t *testing.T) {
-	r := deafRoom(t, "--sweep-interval", "2s")
+	r := deafRoom(t, "--set", "resyncInterval=2s")
 	for i, value := range []string{"b", "c"} {
 		r.setData("app", "k", value)
 		r.expectRolls("web", int64(i+1))
@@ -57,7 +57,7 @@ func TestPeriodicSweep(t *testing.T) {
 
 // TestWatchSource: where there is no audit feed, a watch tells of changes, and a change of a label rolls nothing.
 func TestWatchSource(t *testing.T) {
-	r := deafRoom(t, "--sweep-interval", "0", "--source", "auto")
+	r := deafRoom(t, "--set", "resyncInterval=0", "--source", "auto")
 	for i, value := range []string{"b", "c"} {
 		begun := time.Now()
 		r.setData("app", "k", value)

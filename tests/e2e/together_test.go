@@ -65,11 +65,11 @@ func TestAllSourcesTogether(t *testing.T) {
 			Audit:          &kube.Audit{},
 			APIServerFlags: []string{"--audit-log-path=" + log},
 		},
-		Flags: []string{"--source", "auto", "--sweep-interval", "2s"},
+		Flags: []string{"--source", "auto", "--set", "resyncInterval=2s"},
 	})
 	for _, window := range []string{"0s", window.String()} {
 		t.Run("window "+window, func(t *testing.T) {
-			restartWith(t, l, "--coalesce-window", window)
+			restartWith(t, l, "--set", "debounce.window="+window)
 			h := history{room: newRoom(t, l)}
 			h.shipper = &shipper{room: h.room, log: log}
 			h.begin()
@@ -85,7 +85,7 @@ func TestAllSourcesTogether(t *testing.T) {
 		})
 	}
 	t.Run("audit alone", func(t *testing.T) {
-		restartWith(t, l, "--coalesce-window", "0s", "--source=audit", "--sweep-interval", "0")
+		restartWith(t, l, "--set", "debounce.window=0s", "--source=audit", "--set", "resyncInterval=0")
 		newRoom(t, l).checkSource("audit")
 	})
 }

@@ -38,7 +38,7 @@ var asking = map[string]map[string]string{
 func TestToolMarks(t *testing.T) {
 	l := ownLine(t, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: []string{"--coalesce-window", window.String()},
+		Flags: []string{"--set", "debounce.window=" + window.String()},
 	})
 	r := newRoom(t, l)
 	r.create(configMap("settings", map[string]string{"k": "0"}))
@@ -55,7 +55,7 @@ func TestToolMarks(t *testing.T) {
 	for name := range asking {
 		want[name] = 0
 	}
-	for step, flag := range []string{"--tool-marks=false", "--tool-marks=true"} {
+	for step, flag := range []string{"--set=reload.toolMarks=false", "--set=reload.toolMarks=true"} {
 		r.must(l.Reroll.Terminate(r.ctx))
 		r.must(l.Reroll.Start(flag))
 		r.must(l.Reroll.WaitReady(r.ctx))

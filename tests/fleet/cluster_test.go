@@ -63,7 +63,7 @@ func startCluster(ctx context.Context, t *testing.T, name string, h *hub) *clust
 	var err error
 	c.Line, err = line.Start(ctx, line.Options{
 		Cluster: name, Kube: kube.Options{ControlPlaneOnly: true},
-		Flags: append([]string{"--coalesce-window", "200ms", "--hub-url", strings.Join(urls, ",")}, login(t, "hub", name)...),
+		Flags: append([]string{"--set", "debounce.window=200ms", "--set", "hub.url=" + strings.Join(urls, ",")}, login(t, "hub", name)...),
 	})
 	must(t, err)
 	t.Cleanup(c.Stop)

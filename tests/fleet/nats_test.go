@@ -26,7 +26,7 @@ func startHub(ctx context.Context, t *testing.T) *hub {
 	h := &hub{natsserver.StartCluster(t, clusters...), t}
 	for _, c := range clusters {
 		must(t, line.Poll(ctx, func(ctx context.Context) error {
-			_, err := run(ctx, append([]string{"hub", "add", c, "--nats-url", h.URL, "--nats-replicas", strconv.Itoa(natsserver.Members)}, login(t, "nats", natsserver.HubUser)...)...)
+			_, err := run(ctx, []string{"hub", "add", c, "--nats-url", h.URL, "--nats-replicas", strconv.Itoa(natsserver.Members), "--nats-user", natsserver.HubUser, "--nats-password-file", natsserver.PasswordFile(t)}...)
 			return err
 		}))
 	}
@@ -36,7 +36,7 @@ func startHub(ctx context.Context, t *testing.T) *hub {
 // login returns the flags with which a user logs in: those of the NATS of a process, or of a hub.
 func login(t *testing.T, of, user string) []string {
 	t.Helper()
-	return []string{"--" + of + "-user", user, "--" + of + "-password-file", natsserver.PasswordFile(t)}
+	return []string{"--set", of + ".user=" + user, "--set", of + ".passwordFile=" + natsserver.PasswordFile(t)}
 }
 
 // arrivals are the records of a cluster in a stream of the hub.

@@ -102,7 +102,6 @@ func (p *pod) arguments(ctx context.Context, t *testing.T, cluster *kube.Cluster
 	mounts := p.mount(ctx, t, cluster, template)
 	var args []string
 	for _, arg := range template.Containers[0].Args {
-		arg = strings.ReplaceAll(arg, "$(POD_NAMESPACE)", "reroll")
 		for path, dir := range mounts {
 			arg = strings.ReplaceAll(arg, "="+path, "="+dir)
 		}

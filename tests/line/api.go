@@ -32,7 +32,7 @@ func StartAPI(ctx context.Context, flags ...string) (*Reroll, error) {
 	}
 	r := &Reroll{
 		API: "http://" + addresses[0], Ops: "http://" + addresses[1],
-		arguments: append([]string{"api", "--api-address", addresses[0], "--metrics-address", addresses[1]}, flags...),
+		arguments: append([]string{"serve", "--components=api", "--api-address", addresses[0], "--metrics-address", addresses[1]}, flags...),
 	}
 	return r, r.startAlone(ctx)
 }

@@ -60,5 +60,5 @@ func readCertificates(dir string) (certificates, error) {
 
 // flags are those of an ingest that knows its cluster by certificate.
 func (c certificates) flags() []string {
-	return []string{"--ingest-tls-cert", c.serverCert, "--ingest-tls-key", c.serverKey, "--ingest-tls-client-ca", c.clientCA}
+	return []string{"--set", "ingest.tlsCert=" + c.serverCert, "--set", "ingest.tlsKey=" + c.serverKey, "--set", "ingest.tlsClientCA=" + c.clientCA}
 }

@@ -78,7 +78,7 @@ func (l *Line) start(ctx context.Context, o Options) error {
 	l.Reroll = &Reroll{
 		dir: l.dir, ingest: addresses[0], API: "http://" + addresses[1], Ops: "http://" + addresses[2], environment: o.Environment,
 		arguments: append([]string{
-			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default", "--cluster-name", o.Cluster, "--source", "audit",
+			"serve", "--kubeconfig", l.Kube.Kubeconfig(), "--set", "namespace=default", "--cluster-name", o.Cluster, "--source", "audit",
 			"--data-dir", filepath.Join(l.dir, "data"),
 			"--ingest-address", addresses[0], "--api-address", addresses[1], "--metrics-address", addresses[2],
 		}, append(files.flags(), o.Flags...)...),

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// StartRoles starts a line of which each role is a process of its own; they meet at an external NATS. It returns when all are
+// StartRoles starts a line of which each part is a process of its own; they meet at an external NATS. It returns when all are
 // ready. Flags and environment are those of the dispatch role.
 func StartRoles(ctx context.Context, o Options, natsURL string) (*Line, error) {
 	dir, err := os.MkdirTemp("", "reroll-line-")
@@ -44,13 +44,13 @@ func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error 
 	role := func(name, metrics string, flags ...string) *Reroll {
 		return &Reroll{
 			dir: l.dir, binary: binary, Ops: "http://" + metrics,
-			arguments: slices.Concat([]string{name, "--nats-url", natsURL, "--metrics-address", metrics}, flags, o.RoleFlags[name]),
+			arguments: slices.Concat([]string{"serve", "--components", name, "--set", "nats.url=" + natsURL, "--metrics-address", metrics}, flags, o.RoleFlags[name]),
 		}
 	}
 	// The first holds no Kubernetes credentials, and neither does the last.
 	l.Ingest = role("ingest", addresses[2], append(files.flags(), "--ingest-address", addresses[0])...)
 	l.Dispatch = role("dispatch", addresses[3], append([]string{
-		"--cluster-name", o.Cluster, "--source", "audit", "--kubeconfig", l.Kube.Kubeconfig(), "--namespace", "default",
+		"--cluster-name", o.Cluster, "--source", "audit", "--kubeconfig", l.Kube.Kubeconfig(), "--set", "namespace=default",
 	}, o.Flags...)...)
 	l.Dispatch.environment = o.Environment
 	l.Reroll = role("api", addresses[4], "--api-address", addresses[1])

@@ -260,7 +260,7 @@ func (s shop) moveInAs(t *testing.T, foreseen, asking map[string]int64) {
 	for _, d := range list {
 		was[d.Name] = d.Generation
 	}
-	if err := shared.Reroll.Start("--data-dir", filepath.Join(t.TempDir(), "data"), "--coalesce-window", "0s"); err != nil {
+	if err := shared.Reroll.Start("--data-dir", filepath.Join(t.TempDir(), "data"), "--set", "debounce.window=0s"); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

@@ -35,7 +35,7 @@ func newPod(t *testing.T) *pod {
 }
 
 // elsewhere are flags about files and addresses, which the rig's process has its own of.
-var elsewhere = []string{"--ingest-", "--data-dir=", "--api-address=", "--metrics-address="}
+var elsewhere = []string{"--ingest-", "--set=ingest.", "--components=", "--data-dir=", "--api-address=", "--metrics-address="}
 
 // restart ends the process, and starts it as the chart's StatefulSet says now.
 func (p *pod) restart(t *testing.T) {
@@ -61,10 +61,10 @@ func (p *pod) restart(t *testing.T) {
 
 // flags are those of a container, as far as they hold here, and its rights.
 func (p *pod) flags(container corev1.Container) []string {
-	flags := []string{"--data-dir=" + p.dataDir, "--kubeconfig=" + p.kubeconfig}
+	flags := []string{"--data-dir=" + p.dataDir, "--kubeconfig=" + p.kubeconfig, "--set=namespace=" + release}
 	for _, arg := range container.Args[1:] {
 		if !slices.ContainsFunc(elsewhere, func(flag string) bool { return strings.HasPrefix(arg, flag) }) {
-			flags = append(flags, strings.ReplaceAll(arg, "$(POD_NAMESPACE)", release))
+			flags = append(flags, arg)
 		}
 	}
 	return flags

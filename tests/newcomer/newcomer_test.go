@@ -139,7 +139,7 @@ func (f fault) ref(namespace string) string {
 
 // TestFaults: the first line of explain names the cause and the next command, and so does the status if something needs attention.
 func TestFaults(t *testing.T) {
-	d := newDesk(t, "--coalesce-window", "0s", "--sweep-interval", "1h")
+	d := newDesk(t, "--set", "debounce.window=0s", "--set", "resyncInterval=1h")
 	namespaces := map[string]string{}
 	for name, f := range faults {
 		namespaces[name] = d.line.Kube.Namespace(t)

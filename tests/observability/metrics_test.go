@@ -107,11 +107,11 @@ func TestQueriesAskForWhatIsThere(t *testing.T) {
 			APIServerFlags: []string{"--audit-webhook-batch-buffer-size=1", "--audit-webhook-batch-max-size=1", "--audit-webhook-batch-throttle-qps=0.1", "--audit-webhook-batch-throttle-burst=1"},
 		},
 		Flags: []string{
-			"--enable-ha", "--source=auto", "--sweep-interval=5s", "--hub-url", natsserver.StartHub(t, []string{line.ClusterName}).ClientURL(),
-			"--hub-user", line.ClusterName, "--hub-password-file", natsserver.PasswordFile(t),
+			"--set=leaderElection=true", "--set=metrics.countByNamespace=true", "--source=auto", "--set=resyncInterval=5s", "--set", "hub.url=" + natsserver.StartHub(t, []string{line.ClusterName}).ClientURL(),
+			"--set", "hub.user=" + line.ClusterName, "--set", "hub.passwordFile=" + natsserver.PasswordFile(t),
 		},
 		Environment: []string{
-			"POD_NAME=one", "POD_NAMESPACE=default", "ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=http://127.0.0.1:9/", "METRICS_COUNT_BY_NAMESPACE=enabled",
+			"POD_NAME=one", "POD_NAMESPACE=default", "REROLL_NOTIFICATIONS_URL=http://127.0.0.1:9/",
 		},
 	}, natsserver.Start(t).ClientURL())
 	if err != nil {

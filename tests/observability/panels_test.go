@@ -126,7 +126,7 @@ var rows = []row{
 		lines("Memory", "Resident memory.", "bytes", query{"sum by (instance) (process_resident_memory_bytes{" + these + "})", "{{instance}}"}),
 		lines("Goroutines", "They should be level under a level load.", "short", query{"sum by (instance) (go_goroutines{" + these + "})", "{{instance}}"}),
 		lines("Requests to the API server", "Without those of other processes.", "reqps", perSecond("rest_client_requests_total", "code")),
-		lines("Requests to the API server, time", "Waiting for --kube-qps is in it.", "s", quantiles("rest_client_request_duration_seconds", "")...),
+		lines("Requests to the API server, time", "Waiting for kubernetes.qps is in it.", "s", quantiles("rest_client_request_duration_seconds", "")...),
 		lines("Events dropped", "Kubernetes Events that were not written; the reloads are on record all the same.", "short",
 			query{"sum(increase(reroll_events_dropped_total{" + these + "}[$__rate_interval]))", "dropped"}),
 	}},

@@ -36,7 +36,7 @@ func run(m *testing.M) (int, error) {
 	shared, err = line.Start(ctx, line.Options{
 		// A process that was stopped is told again of what it missed.
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: []string{"--enable-csi-integration", "--coalesce-window", window.String()},
+		Flags: []string{"--enable-csi-integration", "--set", "debounce.window=" + window.String()},
 	})
 	if err != nil {
 		return 1, err

@@ -14,6 +14,6 @@ var shared *line.Line
 func TestMain(m *testing.M) {
 	line.Main(m, &shared, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: []string{"--coalesce-window", "100ms", "--halt-on-failed-rollouts"},
+		Flags: []string{"--set", "debounce.window=100ms", "--set=rolloutLimits.haltOnFailure=true"},
 	}, nil)
 }

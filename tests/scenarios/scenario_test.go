@@ -52,7 +52,7 @@ func TestScenarios(t *testing.T) {
 // flagsOf gives reroll what a scenario asks of the installation.
 func flagsOf(s scenario.Settings) []string {
 	flags := []string{
-		"--coalesce-window", time.Duration(s.Window).String(), "--coalesce-max-wait", time.Duration(s.MaxWait).String(),
+		"--set", "debounce.window=" + time.Duration(s.Window).String(), "--set", "debounce.maxWait=" + time.Duration(s.MaxWait).String(),
 		fmt.Sprintf("--dry-run=%t", s.DryRun), fmt.Sprintf("--auto-reload-all=%t", s.AutoReloadAll),
 	}
 	if s.Strategy != "" {

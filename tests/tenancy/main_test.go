@@ -32,7 +32,7 @@ func run(m *testing.M) (int, error) {
 	var err error
 	shared, err = line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: []string{"--coalesce-window", "100ms", "--auth", "token"},
+		Flags: []string{"--set", "debounce.window=100ms", "--set", "api.auth=token"},
 	})
 	if err != nil {
 		return 1, err

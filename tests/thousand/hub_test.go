@@ -33,7 +33,7 @@ func newWorld(ctx context.Context, t *testing.T, n int) *world {
 	w.Cluster = natsserver.StartHubCluster(t, clusterNames(n)...)
 	t.Logf("a hub of %d clusters was there after %s", n, since(began))
 	var err error
-	w.api, err = line.StartAPI(ctx, "--nats-url", w.URL, "--nats-user", natsserver.HubUser, "--nats-password-file", w.password)
+	w.api, err = line.StartAPI(ctx, "--set", "nats.url="+w.URL, "--set", "nats.user="+natsserver.HubUser, "--set", "nats.passwordFile="+w.password)
 	must(t, err)
 	t.Cleanup(w.api.Kill)
 	w.observer = observe(ctx, t, login(w.URL, natsserver.HubUser, w.password))

@@ -44,7 +44,7 @@ func TestStorm(t *testing.T) {
 	o, ctx := storm{workloads: 200, perMinute: 600}, t.Context()
 	l, err := line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true},
-		Flags: []string{"--reloads-per-minute", strconv.Itoa(o.perMinute), "--coalesce-window", stormWait.String()},
+		Flags: []string{"--set", "rolloutLimits.reloadsPerMinute=" + strconv.Itoa(o.perMinute), "--set", "debounce.window=" + stormWait.String()},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/admission"
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -19,9 +20,9 @@ import (
 
 // admitAlone reaches the API server and starts the admission webhook in a process of its own.
 func (p *program) admitAlone(ctx context.Context) error {
-	dialects, err := p.settings.dialects().Choose(p.settings.Dialects)
+	dialects, err := dialectsOf(p.settings)
 	if err != nil {
-		return fmt.Errorf("--%s: %w", dialectsFlag, err)
+		return fmt.Errorf("reload.dialects: %w", err)
 	}
 	if a := p.settings.Admission; a.TLSCert != "" {
 		if _, err := certificate.NewFiles(a.TLSCert, a.TLSKey, p.logger); err != nil {
@@ -53,8 +54,8 @@ type presented interface {
 func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) error {
 	s := p.settings
 	handler := admission.New(admission.Options{
-		Rules:   admission.Rules{Dialects: dialects, Ring: ring, Strategy: s.ReloadStrategy, HashOnly: !s.ToolMarks},
-		Configs: cluster, InScope: s.admits, Certified: s.Admission.ClientCA != "", DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
+		Rules:   admission.Rules{Dialects: dialects, Ring: ring, Strategy: s.Reload.Strategy, HashOnly: !s.Reload.ToolMarks},
+		Configs: cluster, InScope: p.admits, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})
 	shown, err := p.admissionCertificate(cluster)
 	if err != nil {
@@ -62,13 +63,6 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 	}
 	server := handler.Server()
 	server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
-	if s.Admission.ClientCA != "" {
-		clients, err := certificate.NewAuthorities(s.Admission.ClientCA, p.logger)
-		if err != nil {
-			return fmt.Errorf("--admission-tls-client-ca: %w", err)
-		}
-		clients.Demand(server)
-	}
 	return p.listenAdmission(server, shown)
 }
 
@@ -76,7 +70,7 @@ var errNoCertificate = errors.New("there is no certificate yet")
 
 // listenAdmission serves. Only a process that does nothing else is not ready without a certificate: others have more to do.
 func (p *program) listenAdmission(server *http.Server, shown presented) error {
-	if p.role.admitOnly() {
+	if !p.settings.Runs(config.Dispatches) {
 		p.health.add("admission", func(context.Context) error {
 			if shown.Expiry().IsZero() {
 				return errNoCertificate
@@ -127,10 +121,7 @@ func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 		p.start("admission path", func(ctx context.Context) error { return p.keepPath(ctx, store) })
 		return
 	}
-	hosts := a.Hosts
-	if len(hosts) == 0 {
-		hosts = []string{"reroll-admission." + cluster.Namespace + ".svc"}
-	}
+	hosts := []string{a.Service + "." + cluster.Namespace + ".svc", "localhost", "127.0.0.1"}
 	p.managed = certificate.NewManaged(certificate.Options{Store: store, Of: "admission", Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger})
 	p.start("admission certificate", p.managed.Run)
 }
@@ -160,7 +151,8 @@ func (p *program) keepPath(ctx context.Context, store admissionStore) error {
 
 // admits reports whether workloads of a namespace count, as far as its name tells. Its labels are the business of the namespaceSelector
 // with which the webhook is registered.
-func (s Settings) admits(namespace string) bool {
+func (p *program) admits(namespace string) bool {
+	s := p.settings.Scope
 	if len(s.Namespaces) > 0 {
 		return slices.Contains(s.Namespaces, namespace)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/auth"
 	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 // answer starts the API over a projection of what is on record.
@@ -16,14 +18,13 @@ func (p *program) answer(context.Context) error {
 	records := projection.New(projection.Limits{})
 	o := api.Options{
 		Records: records, Version: p.version, Logger: p.logger, Metrics: p.registry,
-		Hosts: p.settings.Auth.hosts(), HostNames: p.settings.Auth.Hosts,
+		Hosts: hosts(p.settings.API.Auth), HostNames: p.settings.API.Hosts,
 	}
-	if p.settings.Auth.on() {
-		gate, err := p.settings.gate(p.version)
+	if p.settings.API.Auth == config.AuthToken {
+		gate, err := gateOf(p.settings, p.version)
 		if err != nil {
 			return fmt.Errorf("api: %w", err)
 		}
-		p.start("gate", gate.Run)
 		o.Access = gate
 	}
 	handler, err := api.New(o)
@@ -42,14 +43,34 @@ func (p *program) answer(context.Context) error {
 
 // listenAPI serves the API, over TLS if it has a certificate.
 func (p *program) listenAPI(server *http.Server) error {
-	if p.settings.Auth.TLSCert != "" {
-		certificate, err := auth.NewCertificate(p.settings.Auth.TLSCert, p.settings.Auth.TLSKey)
+	if p.settings.API.TLSCert != "" {
+		certificate, err := auth.NewCertificate(p.settings.API.TLSCert, p.settings.API.TLSKey)
 		if err != nil {
 			return err
 		}
 		p.start("certificate", certificate.Run)
 		server.TLSConfig = certificate.TLSConfig()
 	}
-	_, err := p.listen("api", p.settings.APIAddress, server)
+	_, err := p.listen("api", p.settings.API.Address, server)
 	return err
+}
+
+// hosts says by which names requests may call the API.
+func hosts(mode string) api.Hosts {
+	switch mode {
+	case config.AuthNone:
+		return api.LocalHosts
+	case config.AuthAnonymous:
+		return api.PrivateHosts
+	}
+	return api.AnyHost
+}
+
+// gateOf returns what judges requests to the API. It asks the API server that the dispatcher would talk to.
+func gateOf(s config.Config, version string) (*auth.Gate, error) {
+	api, err := kube.Config(kube.Options{Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, UserAgent: "reroll/" + version})
+	if err != nil {
+		return nil, fmt.Errorf("api.auth needs an API server: %w", err)
+	}
+	return auth.New(auth.Options{API: api, Audiences: s.API.Audiences})
 }

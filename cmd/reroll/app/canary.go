@@ -2,42 +2,24 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
-	"github.com/spf13/pflag"
-
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/canary"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// minCanaryInterval keeps canaries from being the main load of an API server.
-const minCanaryInterval = time.Second
-
-func (s *Settings) bindCanary(f *pflag.FlagSet) {
-	f.DurationVar(&s.CanaryInterval, "canary-interval", time.Minute, "how often the ConfigMap and the Secret reroll-canary are updated through each API server, to check that their audit events arrive; 0 is never, as is a dry run, --source=watch or an empty --ingest-address")
-}
-
-// checkCanary checks the settings of the canary.
-func (s *Settings) checkCanary() error {
-	if s.CanaryInterval < 0 || s.CanaryInterval > 0 && s.CanaryInterval < minCanaryInterval {
-		return fmt.Errorf("--canary-interval: %s is neither 0 nor at least %s", s.CanaryInterval, minCanaryInterval)
-	}
-	return nil
-}
-
-// wantsCanary reports whether a role is to watch over an audit feed. A dispatcher of its own cannot know that there is none.
-func (s *Settings) wantsCanary(r role) bool {
-	return s.CanaryInterval > 0 && !s.DryRun && len(s.canaryKinds()) > 0 && s.Source != sourceWatch && (!r.ingest || s.IngestAddress != "")
+// wantsCanary reports whether to watch over an audit feed. A dispatcher of its own cannot know that there is none.
+func wantsCanary(s config.Config) bool {
+	return s.Ingest.CanaryInterval > 0 && !s.DryRun && len(canaryKinds(s)) > 0 && s.Source != config.SourceWatch && (!s.Runs(config.Ingests) || s.Ingests())
 }
 
 // canaryKinds returns the kinds of configs whose audit events must come in: both, but for those that do nothing.
-func (s *Settings) canaryKinds() []reloader.ConfigKind {
+func canaryKinds(s config.Config) []reloader.ConfigKind {
 	return slices.DeleteFunc([]reloader.ConfigKind{reloader.ConfigMap, reloader.Secret}, func(k reloader.ConfigKind) bool {
-		return slices.Contains(s.IgnoredConfigs, k)
+		return slices.Contains(s.Scope.IgnoredConfigs(), k)
 	})
 }
 
@@ -45,12 +27,12 @@ func (s *Settings) canaryKinds() []reloader.ConfigKind {
 // no sweep finds.
 func (p *program) startCanary(cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	s := p.settings
-	if !s.wantsCanary(p.role) {
+	if !wantsCanary(s) {
 		return
 	}
 	o := canary.Options{
-		Interval: s.CanaryInterval, Kinds: s.canaryKinds(), Servers: cluster, Suspect: d.Suspect, Logger: p.logger,
-		Registerer: p.registry, News: p.status.hurry, Optional: s.watches(),
+		Interval: s.Ingest.CanaryInterval, Kinds: canaryKinds(s), Servers: cluster, Suspect: d.Suspect, Logger: p.logger,
+		Registerer: p.registry, News: p.status.hurry, Optional: s.Watches(),
 	}
 	if o.Optional {
 		o.Suspect = func(string) {}

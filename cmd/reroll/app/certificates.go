@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 )
 
 // A file of certificates has at most so many bytes and certificates: a bundle of all public CAs has about 150.
@@ -73,22 +74,19 @@ func (c *certificates) add(use string, get func() (*x509.Certificate, error)) {
 }
 
 // addFiles adds those that the settings name.
-func (c *certificates) addFiles(s Settings) {
+func (c *certificates) addFiles(s config.Config) {
 	for _, file := range []struct {
 		use, path string
 		choose    func([]*x509.Certificate) *x509.Certificate
 	}{
-		{"ingest", s.IngestTLSCert, firstToEnd},
-		{"ingest-client-ca", s.IngestTLSClientCA, nextToEnd},
+		{"ingest", s.Ingest.TLSCert, firstToEnd},
+		{"ingest-client-ca", s.Ingest.TLSClientCA, nextToEnd},
 		{"admission", s.Admission.TLSCert, firstToEnd},
-		{"admission-client-ca", s.Admission.ClientCA, nextToEnd},
-		{"api", s.Auth.TLSCert, firstToEnd},
-		{"api-client-ca", s.Auth.ClientCA, nextToEnd},
-		{"api-proxy-ca", s.Auth.ProxyCA, nextToEnd},
-		{"nats", s.NATS.Login.CertFile, firstToEnd},
-		{"nats-ca", s.NATS.Login.CAFile, nextToEnd},
-		{"hub", s.Hub.Login.CertFile, firstToEnd},
-		{"hub-ca", s.Hub.Login.CAFile, nextToEnd},
+		{"api", s.API.TLSCert, firstToEnd},
+		{"nats", s.NATS.TLSCert, firstToEnd},
+		{"nats-ca", s.NATS.TLSCA, nextToEnd},
+		{"hub", s.Hub.TLSCert, firstToEnd},
+		{"hub-ca", s.Hub.TLSCA, nextToEnd},
 	} {
 		if file.path == "" {
 			continue

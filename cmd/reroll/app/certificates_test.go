@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 )
 
 // certificateOf returns a certificate in PEM that began at a time and lasts.
@@ -47,13 +48,13 @@ func TestCertificatesAreTold(t *testing.T) {
 		return name
 	}
 	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("not looked at")})
-	var s Settings
-	s.IngestTLSCert = file(key, week, day)
-	s.IngestTLSClientCA = file(hardly, week, day)
-	s.Auth.ClientCA = file(hardly)
-	s.Auth.TLSCert = file([]byte("no certificate"))
-	s.NATS.Login.CertFile = filepath.Join(t.TempDir(), "missing")
-	s.Hub.Login.CAFile = file(bytes.Repeat([]byte("\n"), maxCertificateFile), week)
+	var s config.Config
+	s.Ingest.TLSCert = file(key, week, day)
+	s.Ingest.TLSClientCA = file(hardly, week, day)
+	s.Hub.TLSCert = file(hardly)
+	s.API.TLSCert = file([]byte("no certificate"))
+	s.NATS.TLSCert = filepath.Join(t.TempDir(), "missing")
+	s.Hub.TLSCA = file(bytes.Repeat([]byte("\n"), maxCertificateFile), week)
 	var c certificates
 	c.addFiles(s)
 	c.add("admission", func() (*x509.Certificate, error) { return nil, nil })
@@ -62,7 +63,7 @@ func TestCertificatesAreTold(t *testing.T) {
 	want := "# HELP reroll_certificate_expiry_timestamp_seconds When a certificate in use ends: of a chain the first, of several CAs the next; 0 if its file cannot be used.\n" +
 		"# TYPE reroll_certificate_expiry_timestamp_seconds gauge\n"
 	for use, value := range map[string]string{
-		"ingest": end(24 * time.Hour), "ingest-client-ca": end(24 * time.Hour), "api-client-ca": end(time.Minute), "api": "0", "nats": "0", "hub-ca": "0",
+		"ingest": end(24 * time.Hour), "ingest-client-ca": end(24 * time.Hour), "hub": end(time.Minute), "api": "0", "nats": "0", "hub-ca": "0",
 	} {
 		want += fmt.Sprintf("reroll_certificate_expiry_timestamp_seconds{certificate=%q} %s\n", use, value)
 	}
@@ -70,7 +71,7 @@ func TestCertificatesAreTold(t *testing.T) {
 		t.Error(err)
 	}
 	// It is renewed: whoever uses the file reads it again, and so does the metric.
-	if err := os.WriteFile(s.IngestTLSCert, week, 0o600); err != nil {
+	if err := os.WriteFile(s.Ingest.TLSCert, week, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	want = strings.ReplaceAll(want, `{certificate="ingest"} `+end(24*time.Hour), `{certificate="ingest"} `+end(7*24*time.Hour))

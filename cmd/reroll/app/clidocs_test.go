@@ -1,6 +1,7 @@
 package app
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 )
 
 //go:generate go test . -run ^(TestHelpIsGolden|TestCommandDocument)$ -update
+
+var update = flag.Bool("update", false, "rewrite the documents that are generated from the code")
 
 const (
 	commandDocument   = "../../../docs/cli.md"
@@ -35,11 +38,6 @@ func commands(t *testing.T) (all []*cobra.Command) {
 	}
 	walk(Command("v1.2.3"))
 	return all
-}
-
-// isRole reports whether a command runs a role, whose flags are in the document about configuration.
-func isRole(cmd *cobra.Command) bool {
-	return slices.ContainsFunc(roles, func(r role) bool { return cmd.CommandPath() == "reroll "+r.name })
 }
 
 // TestEveryCommandIsExplained: the help of each has a sentence, and an example of which each line calls it.
@@ -88,9 +86,6 @@ func TestExamplesAreUnderstood(t *testing.T) {
 func TestHelpIsGolden(t *testing.T) {
 	var names []string
 	for _, cmd := range commands(t) {
-		if isRole(cmd) {
-			continue
-		}
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".txt"
 		names = append(names, name)
 		var help strings.Builder
@@ -194,9 +189,6 @@ func commandTables(all []*cobra.Command) string {
 				own = append(own, nameOf(f))
 			}
 		})
-		if isRole(cmd) {
-			own = []string{"[Configuration](configuration.md)"}
-		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cell(cmd.Short), strings.Join(own, " "))
 	}
 	return "\n## Flags that have one meaning on every command\n\n| flag and default | meaning |\n|---|---|\n" + shared.String() +
@@ -206,3 +198,10 @@ func commandTables(all []*cobra.Command) string {
 
 // cell keeps a text inside its cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+func defaultOf(f *pflag.Flag) string {
+	if f.DefValue == "" || f.DefValue == "[]" {
+		return ""
+	}
+	return "`" + f.DefValue + "`"
+}

@@ -13,12 +13,14 @@ func TestCommandLine(t *testing.T) {
 	}{
 		"version":            {args: []string{"version"}, out: "v1.2.3\n"},
 		"help":               {args: []string{"--help"}, out: "serve "},
-		"help of a role":     {args: []string{"dispatch", "--help"}, out: "--cluster-name"},
+		"help of serve":      {args: []string{"serve", "--help"}, out: "--cluster-name"},
+		"sound settings":     {args: []string{"serve", "--check", "--set", "debounce.window=2s"}},
+		"misspelt setting":   {args: []string{"serve", "--check", "--set", "debunce.window=2s"}, err: `unknown key "debunce"; did you mean "debounce"?`},
 		"unknown subcommand": {args: []string{"server"}, err: `unknown command "server"`},
 		"unknown argument":   {args: []string{"serve", "now"}, err: `unknown command "now"`},
 		"unknown flag":       {args: []string{"serve", "--no"}, err: "unknown flag: --no"},
 		"misspelt flag":      {args: []string{"serve", "--dry-rum"}, err: "unknown flag: --dry-rum"},
-		"wrong settings":     {args: []string{"api"}, err: "--nats-url is required"},
+		"wrong settings":     {args: []string{"serve", "--components=api"}, err: "nats.url is required"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder

@@ -2,9 +2,13 @@ package app
 
 import (
 	"os"
+	"slices"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 )
 
 // TestComposeCommands: the processes of the Compose file are commands, with flags and values that they have.
@@ -19,14 +23,17 @@ func TestComposeCommands(t *testing.T) {
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
 	}
-	for _, role := range []string{"ingest", "dispatch", "api"} {
-		service := file.Services[role]
-		cmd, args, err := Command("v1.2.3").Find(service.Command)
-		if err != nil || cmd.Name() != role {
-			t.Fatalf("service %s runs %q: %v", role, service.Command, err)
+	for _, component := range []string{"ingest", "dispatch", "api"} {
+		service := file.Services[component]
+		var flags config.Flags
+		set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		flags.Bind(set)
+		if err := set.Parse(service.Command); err != nil {
+			t.Fatal(err)
 		}
-		if err := cmd.ParseFlags(args); err != nil {
-			t.Errorf("service %s: %v", role, err)
+		s, err := flags.Load()
+		if err != nil || set.Arg(0) != "serve" || !slices.Equal(s.Components, []string{component}) {
+			t.Fatalf("service %s runs %q: %v", component, service.Command, err)
 		}
 	}
 }

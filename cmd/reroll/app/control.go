@@ -58,7 +58,7 @@ func (c *controls) healthy(context.Context) error {
 // watchControl has d hold back what is to be held back. It returns when that is known, or has waited long enough.
 func (p *program) watchControl(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	p.controls.mu.Lock()
-	p.controls.redact = p.settings.Auth.RedactActors
+	p.controls.redact = p.settings.RedactActors
 	p.controls.set = func(c control.Control) {
 		d.SetControl(c)
 		p.status.hurry()

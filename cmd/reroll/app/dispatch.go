@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -22,9 +24,9 @@ import (
 // dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
 func (p *program) dispatch(ctx context.Context) error {
 	s := p.settings
-	dialects, err := s.dialects().Choose(s.Dialects)
+	dialects, err := dialectsOf(s)
 	if err != nil {
-		return fmt.Errorf("--%s: %w", dialectsFlag, err)
+		return fmt.Errorf("reload.dialects: %w", err)
 	}
 	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
 		return err
@@ -52,15 +54,15 @@ func (p *program) dispatch(ctx context.Context) error {
 	if s.Admission.Configuration != "" {
 		p.keepAdmission(cluster, ring)
 	}
-	if p.role.admit && s.Admission.Address != "" {
+	if s.Runs(config.Admits) {
 		if err := p.admit(cluster, ring, dialects); err != nil {
 			return err
 		}
 	}
 	p.keepCertificate(cluster)
-	if p.settings.watches() {
+	if p.settings.Watches() {
 		p.health.add("watch", func(context.Context) error {
-			if !p.watching.Load() && !p.settings.EnableHA {
+			if !p.watching.Load() && !p.settings.LeaderElection {
 				return errNotWatching
 			}
 			return nil
@@ -70,7 +72,7 @@ func (p *program) dispatch(ctx context.Context) error {
 	p.health.add("apiserver", cluster.Healthy)
 	p.health.add("control", p.controls.healthy)
 	p.health.add("hints", func(context.Context) error { return p.queue.Consuming() })
-	if !s.EnableHA {
+	if !s.LeaderElection {
 		p.start("dispatcher", func(ctx context.Context) error {
 			return p.runDispatcher(ctx, context.WithoutCancel(ctx), cluster, d)
 		})
@@ -90,15 +92,18 @@ func (p *program) dispatch(ctx context.Context) error {
 func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
 	s := p.settings
 	return kube.Options{
-		Kubeconfig: s.Kubeconfig, Context: s.Context, Namespace: s.Namespace, QPS: s.KubeQPS, Burst: s.KubeBurst,
+		Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, Namespace: s.Namespace, QPS: s.Kubernetes.QPS, Burst: burst(s.Kubernetes.QPS),
 		UserAgent: "reroll/" + p.version, KeepAnnotation: dialects.KeepsAnnotation, DryRun: s.DryRun, Logger: p.logger,
-		ResourceSelector: s.ResourceLabelSelector,
+		ResourceSelector: s.Scope.ResourceLabelSelector.Labels(),
 		Scope: kube.Scope{
-			Namespaces: s.Namespaces, IgnoredNamespaces: s.NamespacesToIgnore, NamespaceSelector: s.NamespaceSelector,
-			IgnoredKinds: s.IgnoredWorkloads, IgnoredConfigs: s.IgnoredConfigs, Classes: s.CSI, Rollouts: s.ArgoRollouts,
+			Namespaces: s.Scope.Namespaces, IgnoredNamespaces: s.Scope.NamespacesToIgnore, NamespaceSelector: s.Scope.NamespaceSelector.Labels(),
+			IgnoredKinds: s.Scope.IgnoredWorkloads(), IgnoredConfigs: s.Scope.IgnoredConfigs(), Classes: s.Reload.CSI, Rollouts: s.Reload.ArgoRollouts,
 		},
 	}
 }
+
+// burst is how many requests may be made at once at a rate.
+func burst(qps float32) int { return max(1, int(2*qps)) }
 
 // bind makes sure that the name of the cluster stands for the one that we are connected to, now and at every later start.
 func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
@@ -123,9 +128,9 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 	events := kube.NewAnnouncer(cluster, p.logger, p.registry)
 	p.start("announcer", events.Run)
 	tell := announcers{events}
-	if s.Alerts.On {
+	if s.Notifications.URL != "" {
 		alerts, err := notify.NewAlerts(notify.AlertOptions{
-			URL: s.Alerts.URL, Sink: s.Alerts.Sink, Proxy: s.Alerts.Proxy, AdditionalInfo: s.Alerts.Info, Version: p.version,
+			URL: s.Notifications.URL, Sink: s.Notifications.Sink, Proxy: s.Notifications.Proxy, AdditionalInfo: s.Notifications.AdditionalInfo, Version: p.version,
 		}, p.logger, p.registry)
 		if err != nil {
 			return nil, err
@@ -138,30 +143,38 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		Cluster: s.ClusterName, Ring: ring, Dialects: dialects, Logger: p.logger, Registerer: p.registry,
 		Ports: dispatcher.Ports{Configs: cluster, Workloads: cluster, Ledger: p.ledger, History: p.queue, Announcer: tell},
 		Settings: dispatcher.Settings{
-			Strategy: s.ReloadStrategy, Limits: s.Brakes, SweepInterval: s.SweepInterval, DryRun: s.DryRun, HashOnly: !s.ToolMarks,
-			ReloadOnCreate: s.ReloadOnCreate, ReloadOnDelete: s.ReloadOnDelete, RolloutDeadline: s.RolloutDeadline,
-			HaltOnFailedRollouts: s.HaltOnFailedRollouts, CountByNamespace: s.CountByNamespace,
+			Strategy: s.Reload.Strategy, Limits: limitsOf(s), SweepInterval: s.ResyncInterval, DryRun: s.DryRun, HashOnly: !s.Reload.ToolMarks,
+			ReloadOnCreate: s.Reload.OnCreate, ReloadOnDelete: s.Reload.OnDelete, RolloutDeadline: s.RolloutLimits.Deadline,
+			HaltOnFailedRollouts: s.RolloutLimits.HaltOnFailure, CountByNamespace: s.Metrics.CountByNamespace,
 		},
 	}
-	o.Limits.Window, o.Limits.MaxWait = s.CoalesceWindow, s.CoalesceMaxWait
 	if p.member != nil {
 		o.Copies = p.member
 	}
-	if s.WebhookURL != "" {
-		hook, err := notify.NewWebhook(notify.WebhookOptions{URL: s.WebhookURL, LegacyBody: s.WebhookLegacyBody, Version: p.version})
+	if s.Reload.WebhookURL != "" {
+		hook, err := notify.NewWebhook(notify.WebhookOptions{URL: s.Reload.WebhookURL, Version: p.version})
 		if err != nil {
-			return nil, fmt.Errorf("--webhook-url: %w", err)
+			return nil, fmt.Errorf("reload.webhookURL: %w", err)
 		}
 		o.Webhook = webhookCaller{hook}
 	}
 	return dispatcher.New(o), nil
 }
 
+// limitsOf returns what holds workloads back.
+func limitsOf(s config.Config) turn.Limits {
+	l := s.RolloutLimits
+	return turn.Limits{
+		Window: s.Debounce.Window, MaxWait: s.Debounce.MaxWait, PerMinute: l.ReloadsPerMinute, Concurrent: l.MaxConcurrentRollouts,
+		MinInterval: l.MinReloadInterval, FlapLimit: l.FlapLimit, Windows: l.MaintenanceWindows,
+	}
+}
+
 // lead runs the dispatcher while this replica holds the Lease. A replica that loses it ends: the state that it has in memory is not to
 // be trusted any more, and a new process loads it anew.
 func (p *program) lead(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
 	return cluster.Lead(ctx, kube.LeaseOptions{
-		Namespace: p.settings.PodNamespace, Identity: p.settings.PodName, Logger: p.logger, Registerer: p.registry,
+		Namespace: p.settings.Pod.Namespace, Identity: p.settings.Pod.Name, Logger: p.logger, Registerer: p.registry,
 	}, func(ctx, term context.Context) error {
 		if err := p.runDispatcher(ctx, term, cluster, d); err != nil {
 			return err
@@ -176,7 +189,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	if err := p.insist(ctx, "state could not be loaded", d.Load); err != nil {
 		return nil
 	}
-	if !p.settings.DryRun && !slices.Contains(p.settings.IgnoredWorkloads, workload.Job.Kind) {
+	if !p.settings.DryRun && !slices.Contains(p.settings.Scope.IgnoredWorkloads(), workload.Job.Kind) {
 		if err := cluster.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
 			p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
 		}
@@ -199,7 +212,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
 	hints.Go(func() { cluster.KeepJobs(ctx, p.logger) })
 	hints.Go(func() { p.queue.KeepRecords(ctx, func() { p.storeAgain(ctx, cluster, d) }) })
-	if p.settings.watches() {
+	if p.settings.Watches() {
 		hints.Go(func() { p.watchConfigs(ctx, cluster, d) })
 	}
 	if p.canary != nil {
@@ -240,17 +253,24 @@ func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster, d *di
 
 var errNotWatching = errors.New("configs are not watched yet")
 
+// ingestLifetime is how long the certificate of ingest is valid, and ingestCALifetime how long its CA: the certificates that it signs lie in files of
+// control planes.
+const (
+	ingestLifetime   = 90 * 24 * time.Hour
+	ingestCALifetime = 10 * 365 * 24 * time.Hour
+)
+
 // keepCertificate makes and renews the certificate of ingest, if the settings ask for it. Only where audit events are all there is it matters to
 // readiness that there is one.
 func (p *program) keepCertificate(cluster *kube.Cluster) {
 	s := p.settings
-	if !s.makesCertificate(p.role) {
+	if !s.MakesCertificate() {
 		return
 	}
-	host := s.IngestService + "." + cluster.Namespace + ".svc"
+	host := s.Ingest.Service + "." + cluster.Namespace + ".svc"
 	made := certificate.NewManaged(certificate.Options{
-		Store: cluster.IngestCertificate(s.IngestService), Of: "ingest", Hosts: append([]string{host, host + ".cluster.local"}, s.IngestTLSHosts...),
-		Lifetime: s.IngestTLSLifetime, CALifetime: ingestCALifetime, Logger: p.logger,
+		Store: cluster.IngestCertificate(s.Ingest.Service), Of: "ingest", Hosts: []string{host, host + ".cluster.local"},
+		Lifetime: ingestLifetime, CALifetime: ingestCALifetime, Logger: p.logger,
 	})
 	p.ingestCertificate = made
 	p.start("ingest certificate", made.Run)
@@ -260,7 +280,7 @@ func (p *program) keepCertificate(cluster *kube.Cluster) {
 		}
 		return nil, nil
 	})
-	if s.Source == sourceAudit {
+	if s.Source == config.SourceAudit {
 		p.health.add("ingest", func(context.Context) error {
 			_, err := made.Get(nil)
 			return err

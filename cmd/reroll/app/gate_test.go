@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 )
 
 // TestGateAsksTheClusterOfKUBECONFIG: in a pod, KUBECONFIG names the cluster for the API's questions about tokens as it does for the dispatcher.
@@ -27,8 +29,7 @@ func TestGateAsksTheClusterOfKUBECONFIG(t *testing.T) {
 	t.Setenv("KUBECONFIG", file)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "203.0.113.1")
 	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
-	s := Settings{Auth: Auth{Modes: []string{authToken}}}
-	gate, err := s.gate("test")
+	gate, err := gateOf(config.Default(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func (p *program) newMember(cluster *kube.Cluster) (*hub.Member, error) {
 		return nil, nil
 	}
 	return hub.New(p.queue, hub.Options{
-		Hub: s.Hub.options(), Cluster: s.ClusterName, UID: cluster.UID, Logger: p.logger, Registerer: p.registry,
+		Hub: s.Hub.Options(), Cluster: s.ClusterName, UID: cluster.UID, Logger: p.logger, Registerer: p.registry,
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/ops"
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/canary"
 	"github.com/reroll-dev/reroll/ingest/webhook"
@@ -27,8 +28,7 @@ import (
 // program is what the parts of one process share.
 type program struct {
 	*house
-	settings Settings
-	role     role
+	settings config.Config
 	version  string
 	logger   *slog.Logger
 	registry *prometheus.Registry
@@ -54,18 +54,21 @@ type program struct {
 	certificates certificates
 }
 
-// run starts a role's parts, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
+// run starts the parts that the settings name, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
 // it runs, and what stores comes up before what would store: hints can be taken as soon as the port is open.
-func run(ctx context.Context, s Settings, r role, version string) (err error) {
-	logger := newLogger(os.Stderr, s)
+func run(ctx context.Context, s config.Config, version string) (err error) {
+	logger := newLogger(os.Stderr, s.Log)
 	slog.SetDefault(logger)
 	kube.LogTo(logger)
-	p := &program{house: newHouse(logger), settings: s, role: r, version: version, logger: logger, registry: newRegistry(version, r.name), status: newStatus()}
+	name := nameOf(s)
+	p := &program{house: newHouse(logger), settings: s, version: version, logger: logger, registry: newRegistry(version, name), status: newStatus()}
 	p.health.changed = p.status.hurry
 	defer func() { err = errors.Join(err, p.close()) }()
 
-	s.logWarnings(logger)
-	logger.Info("starting", "role", r.name, "version", version)
+	for _, w := range s.Warnings {
+		logger.Warn("a setting has no effect", "setting", w)
+	}
+	logger.Info("starting", "role", name, "version", version)
 	for _, start := range p.parts() {
 		if err := start(ctx); err != nil {
 			if ctx.Err() != nil {
@@ -77,27 +80,29 @@ func run(ctx context.Context, s Settings, r role, version string) (err error) {
 	p.started.Store(true)
 	p.onEnd("readiness", p.health.end)
 	err = p.wait(ctx)
-	logger.Info("stopping", "role", r.name)
+	logger.Info("stopping", "role", name)
 	return err
 }
 
-// parts lists what a role starts, in order; the end is in reverse.
+// parts lists what the process starts, in order; the end is in reverse.
 func (p *program) parts() []func(context.Context) error {
 	parts := []func(context.Context) error{}
-	receives := p.role.ingest && p.settings.IngestAddress != ""
+	receives := p.settings.Ingests()
 	if receives {
 		parts = append(parts, p.checkIngest)
 	}
-	parts = append(parts, p.serveOps, p.servePprof)
-	if p.role.admitOnly() {
+	parts = append(parts, p.serveOps)
+	if p.settings.AdmitsAlone() {
 		return append(parts, p.admitAlone)
 	}
 	parts = append(parts, p.openQueue)
-	if p.role.answer {
+	if p.settings.Runs(config.Answers) {
 		parts = append(parts, p.answer)
 	}
-	if p.role.dispatch {
+	if p.settings.Runs(config.Dispatches) {
 		parts = append(parts, p.dispatch)
+	} else if p.settings.Runs(config.Admits) {
+		parts = append(parts, p.admitAlone)
 	}
 	if receives {
 		parts = append(parts, p.ingest)
@@ -105,14 +110,22 @@ func (p *program) parts() []func(context.Context) error {
 	return parts
 }
 
-func (p *program) openQueue(ctx context.Context) error {
-	o, err := p.settings.NATS.options(p.settings.NATSURL)
-	if err != nil {
-		return err
+// streams returns those that the process uses.
+func (p *program) streams() (streams []string) {
+	if p.settings.Runs(config.Ingests) || p.settings.Runs(config.Dispatches) {
+		streams = append(streams, queue.HintsStream)
 	}
-	o.StoreDir, o.Name, o.Streams, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+p.role.name, p.role.streams(), p.logger, p.registry
+	if p.settings.Runs(config.Answers) || p.settings.Runs(config.Dispatches) {
+		streams = append(streams, queue.HistoryStream, queue.StateStream)
+	}
+	return streams
+}
+
+func (p *program) openQueue(ctx context.Context) error {
+	o := p.settings.NATS.Options()
+	o.StoreDir, o.Name, o.Streams, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+nameOf(p.settings), p.streams(), p.logger, p.registry
 	var wrong error
-	err = p.insist(ctx, "NATS is not ready", func(ctx context.Context) error {
+	err := p.insist(ctx, "NATS is not ready", func(ctx context.Context) error {
 		q, err := queue.Open(ctx, o)
 		if queue.Permanent(err) {
 			wrong, err = err, nil
@@ -132,15 +145,15 @@ func (p *program) openQueue(ctx context.Context) error {
 
 // ingestOptions turns the settings into those of the webhook.
 func (p *program) ingestOptions() webhook.Options {
-	s := p.settings
+	s := p.settings.Ingest
 	o := webhook.Options{
-		Address: s.IngestAddress, CertFile: s.IngestTLSCert, KeyFile: s.IngestTLSKey, ClientCAFile: s.IngestTLSClientCA,
-		TokenFile: s.IngestTokenFile, InsecureHTTP: s.IngestInsecureHTTP, Logger: p.logger, Registerer: p.registry,
+		Address: s.Address, CertFile: s.TLSCert, KeyFile: s.TLSKey, ClientCAFile: s.TLSClientCA,
+		TokenFile: s.TokenFile, InsecureHTTP: s.InsecureHTTP, Logger: p.logger, Registerer: p.registry,
 	}
-	if p.role.dispatch {
-		o.Clusters = []string{s.ClusterName}
+	if p.settings.Runs(config.Dispatches) {
+		o.Clusters = []string{p.settings.ClusterName}
 	}
-	if p.role.dispatch && s.makesCertificate(p.role) {
+	if p.settings.MakesCertificate() {
 		o.Certificate = func() (*tls.Certificate, error) { return p.ingestCertificate.Get(nil) }
 		o.ClientCAs = func() *x509.CertPool { return p.ingestCertificate.Authorities() }
 	}
@@ -158,9 +171,9 @@ func (p *program) checkIngest(context.Context) error {
 	return nil
 }
 
-// awaited reports whether a process of the role ingest waits for an end of err: another process is still to make the files.
+// awaited reports whether a process without a dispatcher waits for an end of err: another process is still to make the files.
 func (p *program) awaited(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) && p.role.ingest && !p.role.dispatch
+	return errors.Is(err, fs.ErrNotExist) && !p.settings.Runs(config.Dispatches)
 }
 
 // ingest takes audit events, as soon as there is a certificate.
@@ -229,11 +242,11 @@ func (p *program) serveOps(context.Context) error {
 	p.certificates.addFiles(p.settings)
 	p.registry.MustRegister(&p.certificates)
 	o := ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger}
-	if p.role.dispatch {
+	if p.settings.Runs(config.Dispatches) {
 		o.Barrier = p.barrier
 	}
 	handler := ops.New(o)
-	_, err := p.listen("metrics", p.settings.MetricsAddress, api.HTTPServer(handler, api.DefaultLimits(), p.logger))
+	_, err := p.listen("metrics", p.settings.Metrics.Address, api.HTTPServer(handler, api.DefaultLimits(), p.logger))
 	return err
 }
 

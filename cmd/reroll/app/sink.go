@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/ingest"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -11,10 +12,10 @@ import (
 // sink returns where hints go: the queue, by way of the dispatcher of this process. What is redacted nobody gets to see.
 func (p *program) sink() ingest.Sink {
 	var sink ingest.Sink = p.queue
-	if p.role.dispatch {
+	if p.settings.Runs(config.Dispatches) {
 		sink = overheard{sink, p}
 	}
-	if p.settings.Auth.RedactActors {
+	if p.settings.RedactActors {
 		sink = redacting{sink}
 	}
 	return sink

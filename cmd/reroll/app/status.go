@@ -82,8 +82,8 @@ func (p *program) storeStatus(ctx context.Context, cluster *kube.Cluster, d *dis
 	defer cancel()
 	s := d.Status()
 	s.Namespace = cluster.Namespace
-	s.UID, s.Version, s.Instance, s.StartedAt = cluster.UID, p.version, p.settings.PodName, p.status.started
-	s.Source, s.Ephemeral = p.settings.Source, p.settings.DataEphemeral
+	s.UID, s.Version, s.Instance, s.StartedAt = cluster.UID, p.version, p.settings.Pod.Name, p.status.started
+	s.Source = p.settings.Source
 	s.Sources, s.Faults, s.HintsPending = p.status.list(), p.faults(), p.hintsPending(ctx)
 	if p.canary != nil {
 		s.Feeds = p.canary.Status()

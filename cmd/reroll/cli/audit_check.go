@@ -227,7 +227,7 @@ func (w *feedWatch) missing() (found findings) {
 	case w.last.Health == verdict.Away:
 		found.add("dispatcher", wrong, "it has published no status lately", "reroll check")
 	case len(w.last.Feeds) == 0:
-		found.add("canary", wrong, "none are sent, so that nothing proves the feed", "set the interval of canaries to 1m")
+		found.add("canary", wrong, "none are sent, so that nothing proves the feed", "set ingest.canaryInterval=1m")
 	case w.heard():
 		found.add("audit events", careful, "some come in, and no canary among them: they are of another API server, or the policy leaves out Reroll's own ConfigMaps or Secrets",
 			"give every API server the same files, and check the policy: reroll check --audit-policy FILE")

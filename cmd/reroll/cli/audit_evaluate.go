@@ -61,7 +61,7 @@ func (f *findings) checkPolicy(content []byte, own string) {
 		write := authorizer.AttributesRecord{User: &account, Verb: "patch", Resource: resource, Namespace: own, Name: kube.CanaryName}
 		if reported(rules, &write) == audit.LevelNone {
 			f.add(check, careful, "it does not report what Reroll writes to "+resource+" in its own namespace "+own+": no canary comes back",
-				"take the namespace, or Reroll's account, out of the rule of level None, or set --canary-interval 0")
+				"take the namespace, or Reroll's account, out of the rule of level None, or set ingest.canaryInterval 0")
 			break
 		}
 	}

@@ -27,13 +27,10 @@
 {{- define "reroll.admissionArgs" -}}
 {{- with .Values.admission }}
 {{- if .enabled }}
-- --admission-address=:{{ .port }}
+- --set=admission.address=:{{ .port }}
 {{- if include "reroll.admissionTLSSecret" $ }}
-- --admission-tls-cert=/etc/reroll/admission-tls/tls.crt
-- --admission-tls-key=/etc/reroll/admission-tls/tls.key
-{{- end }}
-{{- if .tls.requireClientCert }}
-- --admission-tls-client-ca=/etc/reroll/admission-tls/ca.crt
+- --set=admission.tlsCert=/etc/reroll/admission-tls/tls.crt
+- --set=admission.tlsKey=/etc/reroll/admission-tls/tls.key
 {{- end }}
 {{- end }}
 {{- end }}
@@ -41,15 +38,15 @@
 
 {{/* Of a scope: something if it keeps the secret path, by which API servers prove themselves, and the CA in the webhook's configuration. */}}
 {{- define "reroll.publishesAdmission" -}}
-{{- if and .Values.admission.enabled (not .Values.admission.tls.requireClientCert) (include "reroll.dispatches" .) }}yes{{ end -}}
+{{- if and .Values.admission.enabled (include "reroll.dispatches" .) }}yes{{ end -}}
 {{- end -}}
 
 {{- define "reroll.admissionPublishArgs" }}
-- --admission-configuration={{ include "reroll.admissionConfiguration" . }}
+- --set=admission.configuration={{ include "reroll.admissionConfiguration" . }}
 {{- if include "reroll.admissionTLSSecret" . }}
-- --admission-certificate-lifetime=0s
+- --set=admission.certificateLifetime=0s
 {{- else }}
-- --admission-hosts={{ include "reroll.admissionService" . }}.{{ .Release.Namespace }}.svc
+- --set=admission.service={{ include "reroll.admissionService" . }}
 {{- end }}
 {{- end -}}
 
@@ -102,9 +99,6 @@ has(object.metadata.annotations) && ['{{ join "', '" $keys.own }}'].exists(key, 
 {{- end -}}
 {{- if and $v.scope.namespaceSelector (not $v.admission.namespaceSelector) -}}
 {{- fail "admission.enabled with scope.namespaceSelector needs admission.namespaceSelector: the same namespaces, as a LabelSelector" -}}
-{{- end -}}
-{{- if and $v.admission.tls.requireClientCert (not (include "reroll.admissionTLSSecret" .)) -}}
-{{- fail "admission.tls.requireClientCert needs admission.tls.existingSecret, whose ca.crt it is" -}}
 {{- end -}}
 {{- if and $v.admission.tls.certManager.enabled (not $v.admission.tls.certManager.issuerRef.name) -}}
 {{- fail "admission.tls.certManager needs issuerRef.name: who signs?" -}}

@@ -1,39 +1,31 @@
 {{/* Of a scope: one flag per line, as the binary spells them. */}}
 {{- define "reroll.args" -}}
-- {{ .role }}
+- serve
+- --components={{ include "reroll.components" . }}
 {{- if include "reroll.dispatches" . }}
 - --cluster-name={{ .Values.clusterName }}
-{{- end }}
-{{- if include "reroll.marks" . }}
-- --namespace=$(POD_NAMESPACE)
 {{- end }}
 {{- if include "reroll.ingests" . }}
 - --ingest-address=:9443
 {{- if include "reroll.mountsTLS" . }}
-- --ingest-tls-cert=/etc/reroll/ingest-tls/tls.crt
-- --ingest-tls-key=/etc/reroll/ingest-tls/tls.key
+- --set=ingest.tlsCert=/etc/reroll/ingest-tls/tls.crt
+- --set=ingest.tlsKey=/etc/reroll/ingest-tls/tls.key
 {{- if .Values.ingest.tls.requireClientCert }}
-- --ingest-tls-client-ca=/etc/reroll/ingest-tls/ca.crt
+- --set=ingest.tlsClientCA=/etc/reroll/ingest-tls/ca.crt
 {{- end }}
 {{- end }}
 {{- if .Values.ingest.tokens.existingSecret }}
-- --ingest-token-file=/etc/reroll/ingest-tokens/tokens
+- --set=ingest.tokenFile=/etc/reroll/ingest-tokens/tokens
 {{- end }}
 {{- end }}
 {{- if and (include "reroll.dispatches" .) (include "reroll.makesTLS" .) }}
-- --ingest-service={{ include "reroll.ingestService" . }}
-{{- with .Values.ingest.tls.hosts }}
-- {{ printf "--ingest-tls-hosts=%s" (join "," .) | quote }}
-{{- end }}
+- --set=ingest.service={{ include "reroll.ingestService" . }}
 {{- end }}
 {{- if include "reroll.usesNats" . }}
 {{- if not (include "reroll.externalNats" .) }}
 - --data-dir=/var/lib/reroll
-{{- if not .Values.persistence.enabled }}
-- --data-ephemeral
-{{- end }}
 {{- else if not .Values.nats.keys.url }}
-- --nats-url={{ .Values.nats.url }}
+- --set=nats.url={{ .Values.nats.url }}
 {{- end }}
 {{- include "reroll.natsArgs" . }}
 {{- end }}
@@ -48,50 +40,41 @@
 {{- end }}
 {{- if include "reroll.answers" . }}
 - --api-address={{ ternary "" "127.0.0.1" .Values.api.service.enabled }}:8080
-- --auth={{ include "reroll.apiAuth" . }}
+- --set=api.auth={{ include "reroll.apiAuth" . }}
 {{- if include "reroll.apiAuthBy" (list "token" .) }}
 {{- with .Values.api.audiences }}
-- {{ printf "--auth-audiences=%s" (join "," .) | quote }}
+- {{ printf "--set=api.audiences=%s" (join "," .) | quote }}
 {{- end }}
 {{- if and .Values.api.insecureHTTP (not .Values.api.tls.existingSecret) }}
-- --api-insecure-http
+- --set=api.insecureHTTP=true
 {{- end }}
 {{- end }}
 {{- with .Values.api.hosts }}
-- {{ printf "--api-hosts=%s" (join "," .) | quote }}
+- {{ printf "--set=api.hosts=%s" (join "," .) | quote }}
 {{- end }}
 {{- with .Values.api.tls.existingSecret }}
-- --api-tls-cert=/etc/reroll/api-tls/tls.crt
-- --api-tls-key=/etc/reroll/api-tls/tls.key
-{{- end }}
-{{- if include "reroll.apiAuthBy" (list "mtls" .) }}
-- --auth-client-ca=/etc/reroll/api-tls/{{ .Values.api.tls.clientCAKey }}
-{{- end }}
-{{- if include "reroll.apiAuthBy" (list "request-header" .) }}
-- --auth-request-header-client-ca=/etc/reroll/api-tls/{{ .Values.api.tls.proxyCAKey }}
-- {{ printf "--auth-request-header-allowed-names=%s" (join "," .Values.api.proxyNames) | quote }}
+- --set=api.tlsCert=/etc/reroll/api-tls/tls.crt
+- --set=api.tlsKey=/etc/reroll/api-tls/tls.key
 {{- end }}
 {{- end }}
 - --metrics-address=:{{ .Values.metrics.port }}
 {{- if include "reroll.dispatches" . }}
-- --coalesce-window={{ .Values.debounce.window }}
-- --coalesce-max-wait={{ .Values.debounce.maxWait }}
-- --sweep-interval={{ .Values.resyncInterval }}
+- --set=debounce.window={{ .Values.debounce.window }}
+- --set=debounce.maxWait={{ .Values.debounce.maxWait }}
+- --set=resyncInterval={{ .Values.resyncInterval }}
 - --source={{ .Values.source }}
-- --canary-interval={{ .Values.ingest.canaryInterval }}
-- --reloads-per-minute={{ int .Values.rolloutLimits.reloadsPerMinute }}
-- --namespace-reloads-per-minute={{ int .Values.rolloutLimits.namespaceReloadsPerMinute }}
-- --max-concurrent-rollouts={{ int .Values.rolloutLimits.maxConcurrentRollouts }}
-- --namespace-max-concurrent-rollouts={{ int .Values.rolloutLimits.namespaceMaxConcurrentRollouts }}
-- --min-reload-interval={{ .Values.rolloutLimits.minReloadInterval }}
-- --flap-limit={{ int .Values.rolloutLimits.flapLimit }}
+- --set=ingest.canaryInterval={{ .Values.ingest.canaryInterval }}
+- --set=rolloutLimits.reloadsPerMinute={{ int .Values.rolloutLimits.reloadsPerMinute }}
+- --set=rolloutLimits.maxConcurrentRollouts={{ int .Values.rolloutLimits.maxConcurrentRollouts }}
+- --set=rolloutLimits.minReloadInterval={{ .Values.rolloutLimits.minReloadInterval }}
+- --set=rolloutLimits.flapLimit={{ int .Values.rolloutLimits.flapLimit }}
 {{- with .Values.rolloutLimits.maintenanceWindows }}
-- {{ printf "--maintenance-windows=%s" (join "; " .) | quote }}
+- {{ printf "--set=rolloutLimits.maintenanceWindows=%s" (join "; " .) | quote }}
 {{- end }}
-- --rollout-deadline={{ .Values.rolloutLimits.deadline }}
+- --set=rolloutLimits.deadline={{ .Values.rolloutLimits.deadline }}
 {{- include "reroll.switches" . }}
 {{- else if and .Values.redactActors (include "reroll.usesNats" .) }}
-- --redact-actors
+- --set=redactActors=true
 {{- end }}
 {{- if include "reroll.marks" . }}
 {{- include "reroll.markArgs" . }}
@@ -111,23 +94,23 @@
 
 {{/* Which workloads are marked, and how. */}}
 {{- define "reroll.markArgs" }}
-- --reload-strategy={{ .Values.reload.strategy }}
+- --set=reload.strategy={{ .Values.reload.strategy }}
 {{- if not .Values.compatibility.toolMarks }}
-- --tool-marks=false
+- --set=reload.toolMarks=false
 {{- end }}
 {{- with .Values.compatibility.dialects }}
-- --dialects={{ join "," . }}
+- --set=reload.dialects={{ join "," . }}
 {{- end }}
 {{- if .Values.reload.autoAll }}
-- --auto-reload-all
+- --set=reload.autoAll=true
 {{- end }}
 {{- if .Values.csi.enabled }}
-- --enable-csi-integration
+- --set=reload.csi=true
 {{- end }}
 {{- include "reroll.scopeArgs" . }}
 {{- range $key, $annotation := .Values.compatibility.annotationKeys }}
 {{- with $annotation }}
-- --{{ kebabcase $key }}-annotation={{ . }}
+- --set=reload.annotationKeys.{{ $key }}={{ . }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -139,51 +122,45 @@
 
 {{/* Of a way to do so, and the root: something if it is open. */}}
 {{- define "reroll.apiAuthBy" -}}
-{{- if has (first .) (splitList "," (include "reroll.apiAuth" (last .))) }}true{{ end -}}
+{{- if eq (first .) (include "reroll.apiAuth" (last .)) }}true{{ end -}}
 {{- end -}}
 
-{{/* Something if clients can be told apart, so that the API server is asked what they may do. */}}
+{{/* Something if clients prove who they are, so that the API server is asked what they may do. */}}
 {{- define "reroll.apiAsks" -}}
-{{- if not (has (include "reroll.apiAuth" .) (list "none" "anonymous")) }}true{{ end -}}
+{{- include "reroll.apiAuthBy" (list "token" .) -}}
 {{- end -}}
 
 {{/* Of a scope: how to use NATS. The keys of the Secret are files in the pod. */}}
 {{- define "reroll.natsArgs" -}}
 {{- $login := include "reroll.natsLogin" . | fromYaml }}
-{{- range $key, $flag := dict "creds" "creds" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
+{{- range $key, $flag := dict "creds" "credentials" "password" "passwordFile" "tlsCA" "tlsCA" "tlsCert" "tlsCert" "tlsKey" "tlsKey" }}
 {{- with index $login.keys $key }}
-- --nats-{{ $flag }}=/etc/reroll/nats/{{ . }}
+- --set=nats.{{ $flag }}=/etc/reroll/nats/{{ . }}
 {{- end }}
 {{- end }}
 {{- with $login.user }}
-- {{ printf "--nats-user=%s" . | quote }}
-{{- end }}
-{{- with $login.inboxPrefix }}
-- {{ printf "--nats-inbox-prefix=%s" . | quote }}
+- {{ printf "--set=nats.user=%s" . | quote }}
 {{- end }}
 {{- with int .Values.nats.replicas }}
-- --nats-replicas={{ . }}
+- --set=nats.replicas={{ . }}
 {{- end }}
 {{- if and .Values.nats.storeSize (eq .role "serve") }}
-- --nats-store-size={{ .Values.nats.storeSize }}
+- --set=nats.storeSize={{ .Values.nats.storeSize }}
 {{- end }}
 {{- end -}}
 
 {{/* Where records are forwarded. The keys of the Secret are files in the pod. */}}
 {{- define "reroll.hubArgs" -}}
 {{- with .Values.hub.url }}
-- --hub-url={{ . }}
+- --set=hub.url={{ . }}
 {{- end }}
-{{- range $key, $flag := dict "creds" "creds" "password" "password-file" "tlsCA" "tls-ca" "tlsCert" "tls-cert" "tlsKey" "tls-key" }}
+{{- range $key, $flag := dict "creds" "credentials" "password" "passwordFile" "tlsCA" "tlsCA" "tlsCert" "tlsCert" "tlsKey" "tlsKey" }}
 {{- with index $.Values.hub.keys $key }}
-- --hub-{{ $flag }}=/etc/reroll/hub/{{ . }}
+- --set=hub.{{ $flag }}=/etc/reroll/hub/{{ . }}
 {{- end }}
 {{- end }}
 {{- with .Values.hub.user }}
-- {{ printf "--hub-user=%s" . | quote }}
-{{- end }}
-{{- with .Values.hub.inboxPrefix }}
-- {{ printf "--hub-inbox-prefix=%s" . | quote }}
+- {{ printf "--set=hub.user=%s" . | quote }}
 {{- end }}
 {{- end -}}
 
@@ -193,39 +170,41 @@
 - --dry-run
 {{- end }}
 {{- if include "reroll.elects" . }}
-- --enable-ha
+- --set=leaderElection=true
 {{- end }}
 {{- if .Values.rolloutLimits.haltOnFailure }}
-- --halt-on-failed-rollouts
+- --set=rolloutLimits.haltOnFailure=true
 {{- end }}
 {{- if .Values.reload.onCreate }}
-- --reload-on-create=true
+- --set=reload.onCreate=true
 {{- end }}
 {{- if .Values.reload.onDelete }}
-- --reload-on-delete=true
+- --set=reload.onDelete=true
 {{- end }}
 {{- if .Values.argoRollouts.enabled }}
-- --is-Argo-Rollouts=true
+- --set=reload.argoRollouts=true
 {{- end }}
 {{- if .Values.redactActors }}
-- --redact-actors
+- --set=redactActors=true
 {{- end }}
-{{- if .Values.reload.webhook.legacyBody }}
-- --webhook-legacy-body
+{{- if .Values.metrics.countByNamespace }}
+- --set=metrics.countByNamespace=true
+{{- end }}
+{{- if .Values.notifications.enabled }}
+{{- with .Values.notifications.sink }}
+- --set=notifications.sink={{ . }}
+{{- end }}
+{{- with .Values.notifications.additionalInfo }}
+- {{ printf "--set=notifications.additionalInfo=%s" . | quote }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
 {{/* Which namespaces, configs and workloads count. */}}
 {{- define "reroll.scopeArgs" -}}
-{{- range $flag, $items := dict
-  "namespaces" .Values.scope.namespaces
-  "namespaces-to-ignore" .Values.scope.namespacesToIgnore
-  "namespace-selector" .Values.scope.namespaceSelector
-  "resource-label-selector" .Values.scope.resourceLabelSelector
-  "resources-to-ignore" .Values.scope.resourcesToIgnore
-  "ignored-workload-types" .Values.scope.ignoredWorkloadTypes }}
+{{- range $key, $items := .Values.scope }}
 {{- with $items }}
-- {{ printf "--%s=%s" $flag (join "," .) | quote }}
+- {{ printf "--set=scope.%s=%s" $key (join "," .) | quote }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -22,7 +22,7 @@
 {{- if and (compact (values $own.keys)) (not $own.existingSecret) -}}
 {{- fail (printf "%s.nats.keys needs %s.nats.existingSecret: keys of which Secret?" $role $role) -}}
 {{- end -}}
-{{- if and (eq $v.deploymentMode "one-process") (or $own.existingSecret $own.user $own.inboxPrefix) -}}
+{{- if and (eq $v.deploymentMode "one-process") (or $own.existingSecret $own.user) -}}
 {{- fail (printf "%s.nats is for deploymentMode roles and hub: one process has one login, nats" $role) -}}
 {{- end -}}
 {{- end -}}
@@ -56,25 +56,18 @@
 {{- if and $v.api.hosts (include "reroll.apiAsks" .) -}}
 {{- fail "api.hosts has no effect where clients prove who they are: it is for api.auth none and anonymous" -}}
 {{- end -}}
-{{- $certificates := or (include "reroll.apiAuthBy" (list "mtls" .)) (include "reroll.apiAuthBy" (list "request-header" .)) -}}
-{{- if and $certificates (not $v.api.tls.existingSecret) -}}
-{{- fail "api.auth: mtls and request-header need api.tls.existingSecret: certificates are shown over TLS alone" -}}
-{{- end -}}
-{{- if ne (gt (len $v.api.proxyNames) 0) (ne (include "reroll.apiAuthBy" (list "request-header" .)) "") -}}
-{{- fail "api.proxyNames and api.auth request-header need each other: whoever has another certificate of that CA is no proxy" -}}
-{{- end -}}
 {{- if and (gt (int $v.replicaCount) 1) (not (include "reroll.externalNats" .)) -}}
 {{- fail "replicaCount: more than one needs nats.url or nats.keys.url: with an embedded NATS each replica would have a store of its own" -}}
 {{- end -}}
 {{- $keys := compact (values $v.nats.keys) -}}
-{{- if and (or $keys $v.nats.user $v.nats.inboxPrefix $v.nats.replicas) (not (include "reroll.externalNats" .)) -}}
+{{- if and (or $keys $v.nats.user $v.nats.replicas) (not (include "reroll.externalNats" .)) -}}
 {{- fail "nats: all but storeSize needs nats.url or nats.keys.url: the embedded NATS asks for nothing" -}}
 {{- end -}}
 {{- if and $keys (not $v.nats.existingSecret) -}}
 {{- fail "nats.keys needs nats.existingSecret: keys of which Secret?" -}}
 {{- end -}}
 {{- $hubKeys := compact (values $v.hub.keys) -}}
-{{- if and (or $hubKeys $v.hub.user $v.hub.inboxPrefix $v.hub.existingSecret) (not $v.hub.url) -}}
+{{- if and (or $hubKeys $v.hub.user $v.hub.existingSecret) (not $v.hub.url) -}}
 {{- fail "hub needs hub.url: where is it?" -}}
 {{- end -}}
 {{- if and $hubKeys (not $v.hub.existingSecret) -}}
@@ -85,9 +78,6 @@
 {{- end -}}
 {{- if and $v.notifications.enabled (not (or $v.notifications.url $v.notifications.existingSecret)) -}}
 {{- fail "notifications.enabled needs notifications.url or notifications.existingSecret: where to?" -}}
-{{- end -}}
-{{- if and $v.reload.webhook.legacyBody (not (or $v.reload.webhook.url $v.reload.webhook.existingSecret)) -}}
-{{- fail "reload.webhook.legacyBody has no effect without reload.webhook.url or reload.webhook.existingSecret" -}}
 {{- end -}}
 {{- end -}}
 
@@ -108,7 +98,7 @@ one file may be used with several modes. */}}
 {{- end -}}
 {{- if eq .Values.deploymentMode "hub" -}}
 {{- range $value, $of := dict "extraArgs" .Values.extraArgs "admission.enabled" .Values.admission.enabled -}}
-{{- if $of -}}{{- fail (printf "%s has no effect at a hub, which runs reroll api alone%s" $value (ternary ": set api.extraArgs" "" (eq $value "extraArgs"))) -}}{{- end -}}
+{{- if $of -}}{{- fail (printf "%s has no effect at a hub, which runs the API alone%s" $value (ternary ": set api.extraArgs" "" (eq $value "extraArgs"))) -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

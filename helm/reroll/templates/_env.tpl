@@ -5,10 +5,6 @@
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 {{- $dispatches := include "reroll.dispatches" . }}
-{{- if and .Values.metrics.countByNamespace $dispatches }}
-- name: METRICS_COUNT_BY_NAMESPACE
-  value: enabled
-{{- end }}
 {{- if and .Values.nats.keys.url (include "reroll.usesNats" .) }}
 - name: REROLL_NATS_URL
   valueFrom: {secretKeyRef: {name: {{ .Values.nats.existingSecret }}, key: {{ .Values.nats.keys.url }}}}
@@ -27,21 +23,11 @@
 
 {{- define "reroll.alertEnv" }}
 {{- $secret := default (include "reroll.urlsSecretName" .) .Values.notifications.existingSecret }}
-- name: ALERT_ON_RELOAD
-  value: "true"
-- name: ALERT_WEBHOOK_URL
+- name: REROLL_NOTIFICATIONS_URL
   valueFrom: {secretKeyRef: {name: {{ $secret }}, key: alert-webhook-url}}
 {{- if or .Values.notifications.proxy .Values.notifications.existingSecret }}
-- name: ALERT_WEBHOOK_PROXY
+- name: REROLL_NOTIFICATIONS_PROXY
   valueFrom: {secretKeyRef: {name: {{ $secret }}, key: alert-webhook-proxy, optional: true}}
-{{- end }}
-{{- with .Values.notifications.sink }}
-- name: ALERT_SINK
-  value: {{ . }}
-{{- end }}
-{{- with .Values.notifications.additionalInfo }}
-- name: ALERT_ADDITIONAL_INFO
-  value: {{ . | quote }}
 {{- end }}
 {{- end -}}
 

@@ -24,20 +24,12 @@
 {{- $root := first . }}
 {{- $flags := "" }}
 {{- $byToken := include "reroll.apiAuthBy" (list "token" $root) }}
-{{- $byCertificate := and (not $byToken) (include "reroll.apiAuthBy" (list "mtls" $root)) }}
-{{- if and (include "reroll.apiAuthBy" (list "request-header" $root)) (not $byToken) (not $byCertificate) }}
-   # The API believes a proxy alone: PROXY is its address, where you say who you are as it asks you to.
-   reroll {{ last . }} --server=https://PROXY
-{{- else }}
 {{- if ne $root.Release.Namespace "reroll" }}{{ $flags = printf " --reroll-namespace=%s" $root.Release.Namespace }}{{ end }}
 {{- if $byToken }}
    # The token is of an account that may read the API: docs/api.md has the rights.
    export REROLL_TOKEN="$(kubectl -n {{ $root.Release.Namespace }} create token ACCOUNT{{ with $root.Values.api.audiences }} --audience={{ first . }}{{ end }})"
-{{- else if $byCertificate }}
-   # The API takes client certificates alone, of a CA in {{ $root.Values.api.tls.clientCAKey }} of Secret {{ $root.Values.api.tls.existingSecret }}: ask it with curl --cert, or add token to api.auth for:
 {{- end }}
    reroll {{ last . }}{{ $flags }}
-{{- end }}
 {{- end -}}
 
 {{/* What has the API, as kubectl port-forward wants it. */}}

@@ -6,6 +6,15 @@
 {{- if and (eq .Values.deploymentMode "roles") .Values.admission.enabled }},admission{{ end -}}
 {{- end -}}
 
+{{/* Of a scope: the components that its processes run, separated by commas. */}}
+{{- define "reroll.components" -}}
+{{- if eq .role "serve" -}}
+{{ if include "reroll.ingests" . }}ingest,{{ end }}dispatch,api{{ if .Values.admission.enabled }},admission{{ end }}
+{{- else -}}
+{{ .role }}
+{{- end -}}
+{{- end -}}
+
 {{/* Of a scope: something if it takes audit events, decides and rolls, or answers. */}}
 {{- define "reroll.ingests" -}}
 {{- if and (ne .Values.source "watch") (has .role (list "serve" "ingest")) (or (include "reroll.makesTLS" .) (include "reroll.foreignTLS" .)) }}true{{ end -}}
@@ -79,7 +88,7 @@ app.kubernetes.io/component: {{ .role }}
 {{- if or $own.existingSecret $own.user }}{{ $login = $own }}{{ end -}}
 {{- end -}}
 {{- $mounted := compact (values (omit $login.keys "url")) -}}
-{{- pick $login "keys" "user" "inboxPrefix" | merge (dict "existingSecret" (ternary $login.existingSecret "" (gt (len $mounted) 0))) | toYaml -}}
+{{- pick $login "keys" "user" | merge (dict "existingSecret" (ternary $login.existingSecret "" (gt (len $mounted) 0))) | toYaml -}}
 {{- end -}}
 
 {{- define "reroll.resources" -}}

@@ -29,7 +29,7 @@ func TestFailOver(t *testing.T) {
 	nats := natsserver.Start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	flags := []string{"--enable-ha", "--coalesce-window=0s"}
+	flags := []string{"--enable-ha", "--set=debounce.window=0s"}
 	l, err := line.StartRoles(ctx, line.Options{
 		Kube: kube.Options{ControlPlaneOnly: true}, Flags: flags, Environment: []string{"POD_NAME=one", "POD_NAMESPACE=default"},
 	}, nats.ClientURL())

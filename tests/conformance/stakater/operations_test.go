@@ -26,7 +26,7 @@ rest_client_request_duration_seconds histogram
 
 // TestMetrics: an edit is counted under the names that dashboards know.
 func TestMetrics(t *testing.T) {
-	p := withFlags(t, []string{"METRICS_COUNT_BY_NAMESPACE=enabled"})
+	p := withFlags(t, nil, "--set=metrics.countByNamespace=true")
 	w := p.play(t, oneEdit)
 	samples := []string{
 		`reloader_reload_executed_total{success="true"} [1-9]`, `reloader_reload_executed_total{success="false"} 0`,
@@ -58,7 +58,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsByNamespace: the metric with a series for each namespace is there only if the environment asks for it.
+// TestMetricsByNamespace: the metric with a series for each namespace is there only if the settings ask for it.
 func TestMetricsByNamespace(t *testing.T) {
 	withFlags(t, nil)
 	text, err := shared.Reroll.Metrics(t.Context())
@@ -66,7 +66,7 @@ func TestMetricsByNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(text, "_by_namespace") || !strings.Contains(text, "reloader_reload_executed_total") {
-		t.Errorf("metrics without METRICS_COUNT_BY_NAMESPACE:\n%s", text)
+		t.Errorf("metrics without metrics.countByNamespace:\n%s", text)
 	}
 }
 
@@ -76,11 +76,11 @@ func TestAlerts(t *testing.T) {
 		"slack": `{"attachments":[{"color":"good","author_name":"Reloader","text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}]}`,
 		"teams": `{"text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}`,
 		"gchat": `{"text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}`,
-		"":      `here : Reloader detected changes in app of type CONFIGMAP in namespace NS. Hence reloaded web of type Deployment in namespace NS`,
+		"text":  `here : Reloader detected changes in app of type CONFIGMAP in namespace NS. Hence reloaded web of type Deployment in namespace NS`,
 	} {
 		t.Run(sink, func(t *testing.T) {
 			r := newReceiver(t)
-			p := withFlags(t, []string{"ALERT_ON_RELOAD=true", "ALERT_SINK=" + sink, "ALERT_WEBHOOK_URL=" + r.URL, "ALERT_ADDITIONAL_INFO=here"})
+			p := withFlags(t, []string{"REROLL_NOTIFICATIONS_URL=" + r.URL}, "--set=notifications.sink="+sink, "--set=notifications.additionalInfo=here")
 			namespace := p.play(t, oneEdit).Namespace("main")
 			want := strings.ReplaceAll(want, "NS", namespace)
 			got := awaitBodies(t, r, "web")
@@ -104,13 +104,11 @@ func countsAlerts(t *testing.T) bool {
 	return strings.Contains(text, "reroll_alerts_total")
 }
 
-// TestAlertsOnlyOnRequest: without exactly ALERT_ON_RELOAD=true nobody is told, and nobody is there who could tell later.
+// TestAlertsOnlyOnRequest: without an address nobody is told.
 func TestAlertsOnlyOnRequest(t *testing.T) {
-	r := newReceiver(t)
-	p := withFlags(t, []string{"ALERT_ON_RELOAD=True", "ALERT_WEBHOOK_URL=" + r.URL})
-	p.play(t, oneEdit)
-	if got := r.about(""); len(got) > 0 || countsAlerts(t) {
-		t.Errorf("received %q, and alerts are counted: %t", got, countsAlerts(t))
+	withFlags(t, nil).play(t, oneEdit)
+	if countsAlerts(t) {
+		t.Error("alerts are counted")
 	}
 }
 
@@ -151,18 +149,6 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookLegacyBody: a flag brings back the body of old.
-func TestWebhookLegacyBody(t *testing.T) {
-	r := newReceiver(t)
-	p := withFlags(t, nil, "--webhook-url="+r.URL, "--webhook-legacy-body")
-	p.play(t, strings.ReplaceAll(oneEdit, "Deployment/web: 1", "Deployment/web: 0"))
-	for _, body := range awaitBodies(t, r, "") {
-		if body != `{"webhook":"update successful"}` {
-			t.Errorf("received %s", body)
-		}
-	}
-}
-
 // TestWebhookFailure: a receiver that fails is called again, until it says that it has done its work.
 func TestWebhookFailure(t *testing.T) {
 	r := newReceiver(t)
@@ -189,7 +175,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestNoProfiles: nothing shows profiles of the process unless it is asked to.
+// TestNoProfiles: nothing shows profiles of the process.
 func TestNoProfiles(t *testing.T) {
 	withFlags(t, nil)
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"} {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestAlertsThroughProxy: with ALERT_WEBHOOK_PROXY the alert goes to the proxy, which is asked for ALERT_WEBHOOK_URL: a host that
+// TestAlertsThroughProxy: with a proxy the alert goes there, and the proxy is asked for the address: a host that
 // nobody but the proxy knows.
 func TestAlertsThroughProxy(t *testing.T) {
 	const sink = "http://alerts.invalid/hook?token=one"
@@ -23,7 +23,7 @@ func TestAlertsThroughProxy(t *testing.T) {
 		r.ServeHTTP(w, request)
 	}))
 	t.Cleanup(proxy.Close)
-	p := withFlags(t, []string{"ALERT_ON_RELOAD=true", "ALERT_WEBHOOK_URL=" + sink, "ALERT_WEBHOOK_PROXY=" + proxy.URL})
+	p := withFlags(t, []string{"REROLL_NOTIFICATIONS_URL=" + sink, "REROLL_NOTIFICATIONS_PROXY=" + proxy.URL})
 	namespace := p.play(t, oneEdit).Namespace("main")
 	got := awaitBodies(t, r, "web")
 	want := "Reloader detected changes in app of type CONFIGMAP in namespace " + namespace + ". Hence reloaded web of type Deployment in namespace " + namespace

@@ -83,7 +83,7 @@ func newProcess(t *testing.T, group []stakater.Case) *process {
 	}
 	p.flags, p.env = p.named(group[0].Flags), p.named(group[0].Env)
 	processes++
-	p.flags = append([]string{"--data-dir", fmt.Sprintf("%s-%d", shared.DataDir(), processes), "--coalesce-window", "0s"}, p.flags...)
+	p.flags = append([]string{"--data-dir", fmt.Sprintf("%s-%d", shared.DataDir(), processes), "--set", "debounce.window=0s"}, p.flags...)
 	ctx, cancel := context.WithTimeout(t.Context(), startTime)
 	defer cancel()
 	if err := shared.Reroll.Terminate(ctx); err != nil {

@@ -113,7 +113,7 @@ func TestAdoption(t *testing.T) {
 	}
 	namespace := l.Kube.Namespace(t)
 	workloads, calm := takenOver(ctx, t, l, namespace, "app"), takenOver(ctx, t, l, namespace, "calm")
-	if err := l.Reroll.Start("--data-dir", l.DataDir()+"-new", "--coalesce-window", "0s"); err != nil {
+	if err := l.Reroll.Start("--data-dir", l.DataDir()+"-new", "--set", "debounce.window=0s"); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Reroll.WaitReady(ctx); err != nil {

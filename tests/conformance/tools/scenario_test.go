@@ -56,7 +56,7 @@ func playAll(t *testing.T, cases []Case, o kube.Options) {
 		groups[c.Group()] = append(groups[c.Group()], c)
 	}
 	for i, name := range slices.Sorted(maps.Keys(groups)) {
-		p := &process{Line: l, flags: append([]string{"--data-dir", fmt.Sprintf("%s-%d", l.DataDir(), i), "--coalesce-window", "0s"}, groups[name][0].Flags...)}
+		p := &process{Line: l, flags: append([]string{"--data-dir", fmt.Sprintf("%s-%d", l.DataDir(), i), "--set", "debounce.window=0s"}, groups[name][0].Flags...)}
 		t.Run(cmp.Or(name, "no flags"), func(t *testing.T) { p.run(t, groups[name]) })
 	}
 }

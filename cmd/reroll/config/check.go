@@ -1,0 +1,216 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// Runs reports whether the process runs a part.
+func (c *Config) Runs(component string) bool { return slices.Contains(c.Components, component) }
+
+// Embeds reports whether the process has a NATS of its own.
+func (c *Config) Embeds() bool { return c.NATS.URL == "" && c.Runs(Dispatches) }
+
+// AdmitsAlone reports whether the admission webhook is all there is: it needs no NATS.
+func (c *Config) AdmitsAlone() bool { return slices.Equal(c.Components, []string{Admits}) }
+
+// Watches reports whether configs are watched.
+func (c *Config) Watches() bool { return c.Source != SourceAudit }
+
+// Ingests reports whether audit events are taken in.
+func (c *Config) Ingests() bool { return c.Runs(Ingests) && c.Ingest.Address != "" }
+
+// MakesCertificate reports whether the process keeps the certificate of ingest, for itself or for other processes.
+func (c *Config) MakesCertificate() bool {
+	return c.Runs(Dispatches) && c.Ingest.Service != "" && c.Source != SourceWatch && !c.DryRun && (!c.Runs(Ingests) || c.ownCertificate())
+}
+
+// ownCertificate reports whether ingest shows a certificate that Reroll makes.
+func (c *Config) ownCertificate() bool {
+	i := c.Ingest
+	return i.Address != "" && i.Service != "" && i.TLSCert+i.TLSKey+i.TLSClientCA == "" && !i.InsecureHTTP
+}
+
+// IgnoredConfigs are the kinds of config whose changes have no effect.
+func (s Scope) IgnoredConfigs() []reloader.ConfigKind {
+	return kindsOf(s.ResourcesToIgnore, map[string]reloader.ConfigKind{"configmaps": reloader.ConfigMap, "secrets": reloader.Secret})
+}
+
+// IgnoredWorkloads are the kinds of workloads that are left alone.
+func (s Scope) IgnoredWorkloads() []string {
+	return kindsOf(s.IgnoredWorkloadTypes, map[string]string{"jobs": "Job", "cronjobs": "CronJob"})
+}
+
+func kindsOf[T cmp.Ordered](words []string, kinds map[string]T) (found []T) {
+	for _, word := range words {
+		found = append(found, kinds[word])
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// warn notes a setting without effect.
+func (c *Config) warn(format string, args ...any) {
+	c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
+}
+
+// complete fills in what follows from other settings, and reports what does not fit together.
+func (c *Config) complete() error {
+	c.Namespace = cmp.Or(c.Namespace, c.Pod.Namespace)
+	if len(c.Scope.Namespaces) > 0 && (len(c.Scope.NamespacesToIgnore) > 0 || !c.Scope.NamespaceSelector.Labels().Empty()) {
+		c.warn("scope.namespacesToIgnore and scope.namespaceSelector have no effect: scope.namespaces names those that count")
+		c.Scope.NamespacesToIgnore, c.Scope.NamespaceSelector = nil, Selector{}
+	}
+	if c.Debounce.MaxWait == defaultMaxWait {
+		c.Debounce.MaxWait = max(c.Debounce.MaxWait, c.Debounce.Window)
+	}
+	for i, host := range c.API.Hosts {
+		c.API.Hosts[i] = strings.ToLower(strings.TrimSuffix(host, "."))
+	}
+	if c.Notifications.Sink == "text" {
+		c.Notifications.Sink = ""
+	}
+	c.completeSource()
+	return errors.Join(c.checkProcess(), c.checkRolling(), c.checkConnections(), c.checkAPI(), c.checkAdmission())
+}
+
+// completeSource closes ingest where nothing is to post to it.
+func (c *Config) completeSource() {
+	switch {
+	case c.Source == SourceWatch:
+		c.Ingest.Address = ""
+	case c.Source == SourceAuto && c.Runs(Ingests) && c.DryRun && c.ownCertificate():
+		c.Ingest.Address = ""
+		c.warn("no audit events are taken in a dry run without ingest.tlsCert: a dry run makes no certificate")
+	}
+}
+
+func (c *Config) checkProcess() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if len(c.Components) == 0 {
+		fail("components: name one at least")
+	}
+	if c.ClusterName == "" {
+		fail("clusterName is empty: it must be the name under which the cluster's audit events come in")
+	} else if err := reloader.ValidateCluster(c.ClusterName); err != nil {
+		fail("clusterName: %w", err)
+	}
+	if c.LeaderElection && c.Runs(Dispatches) {
+		if c.Pod.Name == "" || c.Pod.Namespace == "" {
+			fail("leaderElection needs POD_NAME and POD_NAMESPACE in the environment, which distinguish the replicas")
+		}
+		if c.NATS.URL == "" {
+			fail("leaderElection needs nats.url: with its embedded NATS each replica would have a memory of its own")
+		}
+	}
+	if c.Embeds() && c.DataDir == "" {
+		fail("dataDir is empty: the embedded NATS keeps its files there")
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkRolling() error {
+	var errs []error
+	if c.Debounce.MaxWait < c.Debounce.Window {
+		errs = append(errs, fmt.Errorf("debounce.maxWait (%s) is shorter than debounce.window (%s)", c.Debounce.MaxWait, c.Debounce.Window))
+	}
+	if len(c.Scope.IgnoredConfigs()) > 1 {
+		errs = append(errs, errors.New("scope.resourcesToIgnore: configmaps and secrets together leave nothing to react to"))
+	}
+	if len(c.Reload.Dialects) == 0 {
+		errs = append(errs, errors.New("reload.dialects: name one at least"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkConnections() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.NATS.URL == "" && !c.Embeds() && !c.AdmitsAlone() {
+		fail("nats.url is required for --components=%s: the parts meet at an external NATS", strings.Join(c.Components, ","))
+	}
+	if external := c.NATS; c.NATS.URL == "" && (external.Login != Login{} || external.Replicas != 0) {
+		fail("nats.url is empty: the other nats settings but nats.storeSize are for an external NATS")
+	}
+	if c.Hub.URL == "" && c.Hub != (Hub{}) {
+		fail("hub.url is empty: the other hub settings say how to connect to it")
+	} else if c.Hub.URL != "" {
+		if err := c.Hub.Options().Validate(); err != nil {
+			fail("hub.url: %w", err)
+		}
+	}
+	if c.Runs(Ingests) && c.Ingest.Address == "" && (c.Source == SourceAudit || !c.Runs(Dispatches)) {
+		fail("ingest.address is empty: nothing would report changes; set an address")
+	}
+	if c.Source == SourceAudit && c.Ingests() && c.DryRun && c.ownCertificate() && c.Runs(Dispatches) {
+		fail("source: audit in a dry run needs ingest.tlsCert: a dry run makes no certificate")
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkAPI() error {
+	a := c.API
+	if !c.Runs(Answers) {
+		return nil
+	}
+	switch open := !loopback(a.Address); {
+	case (a.TLSCert == "") != (a.TLSKey == ""):
+		return errors.New("api.tlsCert and api.tlsKey belong together")
+	case a.Auth == AuthNone && open:
+		return fmt.Errorf("api.address %s can be reached from elsewhere, and api.auth: none does not authenticate clients: set api.auth: token; "+
+			"or anonymous if every client that reaches it may read everything", a.Address)
+	case a.Auth == AuthToken && a.TLSCert == "" && !a.InsecureHTTP && open:
+		return fmt.Errorf("api.address %s can be reached from elsewhere, and tokens would cross the network in clear: set api.tlsCert and api.tlsKey, "+
+			"or api.insecureHTTP if something in front of it encrypts", a.Address)
+	case len(a.Audiences) > 0 && a.Auth != AuthToken:
+		return errors.New("api.audiences needs api.auth: token")
+	case len(a.Hosts) > 0 && a.Auth == AuthToken:
+		return errors.New("api.hosts has no effect where clients authenticate: remove it")
+	case a.Auth == AuthAnonymous && open:
+		c.warn("api.auth: anonymous: every client that reaches %s may read everything", a.Address)
+	}
+	return nil
+}
+
+func (c *Config) checkAdmission() error {
+	a := c.Admission
+	admits := c.Runs(Admits)
+	switch {
+	case !admits && a.Configuration == "":
+		return nil
+	case (a.TLSCert == "") != (a.TLSKey == ""):
+		return errors.New("admission.tlsCert and admission.tlsKey belong together")
+	case admits && a.Address == "":
+		return errors.New("admission.address is empty: set an address")
+	case c.Reload.WebhookURL != "":
+		return errors.New("admission has no use with reload.webhookURL, with which no marks are written")
+	case c.DryRun && c.Runs(Dispatches):
+		return errors.New("admission has no use in a dry run, which publishes no secret path")
+	case c.Runs(Dispatches) && a.Configuration == "":
+		return errors.New("admission.configuration is empty, so that no API server learns the secret path: name the MutatingWebhookConfiguration")
+	case c.Runs(Dispatches) && admits && a.TLSCert == "" && a.CertificateLifetime == 0:
+		return errors.New("admission.certificateLifetime is 0: set admission.tlsCert and admission.tlsKey, or a lifetime")
+	}
+	return nil
+}
+
+// loopback reports whether an address can be reached from this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}

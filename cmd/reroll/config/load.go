@@ -1,0 +1,259 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFile bounds the file, in bytes.
+const maxFile = 1 << 20
+
+// environment are the settings that may hold credentials, which a file in a ConfigMap must not.
+var environment = []struct{ name, key string }{
+	{"REROLL_NATS_URL", "nats.url"},
+	{"REROLL_WEBHOOK_URL", "reload.webhookURL"},
+	{"REROLL_NOTIFICATIONS_URL", "notifications.url"},
+	{"REROLL_NOTIFICATIONS_PROXY", "notifications.proxy"},
+}
+
+// Flags are those of reroll serve. Each stands for a key of the file, and wins over it; of two, the last wins.
+type Flags struct {
+	path string
+	// Check is whether to validate the settings and end.
+	Check     bool
+	overrides []*override
+}
+
+// override is a setting of the command line, or of the environment.
+type override struct{ origin, key, value string }
+
+// set adds an override, and returns it.
+func (f *Flags) set(origin, key, value string) *override {
+	o := &override{origin, key, value}
+	f.overrides = append(f.overrides, o)
+	return o
+}
+
+// own are the flags that --help lists, with the keys that they stand for.
+var own = []struct{ flag, key, usage string }{
+	{"cluster-name", "clusterName", "name of the cluster, a DNS label"},
+	{"components", "components", "parts to run: ingest, dispatch, api, admission"},
+	{"source", "source", "what reports changes: auto, audit or watch"},
+	{"dry-run", "dryRun", "decide and record, but write nothing to the cluster"},
+	{"data-dir", "dataDir", "directory of the embedded NATS"},
+	{"kubeconfig", "kubernetes.kubeconfig", "kubeconfig file; without it that of KUBECONFIG, the cluster that it runs in, or ~/.kube/config"},
+	{"context", "kubernetes.context", "context of the kubeconfig"},
+	{"log-level", "log.level", "least severe level that is logged: debug, info, warn or error"},
+	{"log-format", "log.format", "format of the log: text or json"},
+	{"metrics-address", "metrics.address", "address for /metrics, /livez and /readyz"},
+	{"ingest-address", "ingest.address", "address for audit events"},
+	{"api-address", "api.address", "address of the REST API and the dashboard"},
+}
+
+// Bind declares the flags, and the hidden ones of Stakater Reloader.
+func (f *Flags) Bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.path, "config", "", "YAML file with settings; see docs/configuration.md")
+	flags.BoolVar(&f.Check, "check", false, "validate the settings and end")
+	flags.Var(&setFlag{f}, "set", "a setting of the file as KEY=VALUE, such as debounce.window=100ms; can be repeated, and wins over the file")
+	for _, o := range own {
+		field := lookup(o.key)
+		flag := flags.VarPF(&keyFlag{flags: f, name: o.flag, key: o.key, field: field, convert: stakaterValues[o.flag]}, o.flag, "", o.usage)
+		flag.DefValue = field.text()
+		if flag.Value.Type() == "bool" {
+			flag.NoOptDefVal = "true"
+		}
+	}
+	f.bindStakater(flags)
+}
+
+// setFlag is --set.
+type setFlag struct{ flags *Flags }
+
+// Set takes KEY=VALUE.
+func (s *setFlag) Set(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || key == "" {
+		return errors.New("it must be KEY=VALUE")
+	}
+	s.flags.set("--set", key, value)
+	return nil
+}
+
+// Type and String are for --help.
+func (*setFlag) Type() string   { return "KEY=VALUE" }
+func (*setFlag) String() string { return "" }
+
+// keyFlag is a flag that stands for a key.
+type keyFlag struct {
+	flags *Flags
+	key   string
+	field Field
+	// convert changes a value that another tool means otherwise; nil takes it as it is.
+	convert func(string) string
+	// adds says that the flag can be repeated, and last is what was set so far.
+	adds bool
+	last *override
+	name string
+}
+
+// Set takes a value, which is checked when all settings are read.
+func (k *keyFlag) Set(value string) error {
+	if k.convert != nil {
+		value = k.convert(value)
+	}
+	if k.adds && k.last != nil {
+		k.last.value += "," + value
+		return nil
+	}
+	k.last = k.flags.set("--"+k.name, k.key, value)
+	return nil
+}
+
+// Type is bool for a flag that needs no value.
+func (k *keyFlag) Type() string {
+	if k.field.value.Kind() == reflect.Bool && k.convert == nil {
+		return "bool"
+	}
+	return "string"
+}
+
+// String returns what was set last.
+func (k *keyFlag) String() string {
+	if k.last == nil {
+		return ""
+	}
+	return k.last.value
+}
+
+// lookup returns the field of a key of the settings that nobody has changed.
+func lookup(key string) Field {
+	c := Default()
+	fields := c.Fields()
+	for {
+		name, rest, more := strings.Cut(key, ".")
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+		if i < 0 {
+			return Field{value: reflect.ValueOf(new(string)).Elem()} // a key of a map
+		}
+		if !more {
+			return fields[i]
+		}
+		key = rest
+		if len(fields[i].Fields()) == 0 {
+			return fields[i]
+		}
+		fields = fields[i].Fields()
+	}
+}
+
+// text returns the value as it stands on a command line.
+func (f Field) text() string {
+	switch v := f.Value().(type) {
+	case []string:
+		return strings.Join(v, ",")
+	case Selector, Windows, AnnotationKeys:
+		return ""
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// Load reads the file, the environment and the flags, in this order of strength, and checks all.
+func (f *Flags) Load() (Config, error) {
+	c := Default()
+	c.Pod = Pod{Name: os.Getenv("POD_NAME"), Namespace: os.Getenv("POD_NAMESPACE")}
+	errs := []error{c.readFile(f.path)}
+	for _, e := range environment {
+		if value := strings.TrimSpace(os.Getenv(e.name)); value != "" {
+			errs = append(errs, c.override(override{e.name, e.key, value}))
+		}
+	}
+	for _, o := range f.overrides {
+		if o.key == "" {
+			c.warn("%s has no effect", o.origin)
+			continue
+		}
+		errs = append(errs, c.override(*o))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Config{}, err
+	}
+	return c, c.complete()
+}
+
+// readFile decodes a file of one document; an empty path is none.
+func (c *Config) readFile(path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxFile)
+	}
+	if err == nil {
+		err = c.Parse(content)
+	}
+	if err != nil {
+		return fmt.Errorf("--config: %s: %w", path, err)
+	}
+	return nil
+}
+
+// Parse decodes the content of a file.
+func (c *Config) Parse(content []byte) error {
+	var document, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	if err := decoder.Decode(&document); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return errors.New("it has more than one document")
+	}
+	return decode(document.Content[0], reflect.ValueOf(c).Elem(), place{})
+}
+
+// override sets one key as a file would.
+func (c *Config) override(o override) error {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.value}
+	if strings.HasPrefix(o.value, "[") || strings.HasPrefix(o.value, "{") {
+		var document yaml.Node
+		if err := yaml.Unmarshal([]byte(o.value), &document); err != nil {
+			return fmt.Errorf("%s: %s: %w", o.origin, o.key, err)
+		}
+		node = withoutLines(document.Content[0])
+	}
+	parts := strings.Split(o.key, ".")
+	for _, part := range slices.Backward(parts) {
+		node = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: part}, node}}
+	}
+	if err := decode(node, reflect.ValueOf(c).Elem(), place{}); err != nil {
+		return fmt.Errorf("%s: %w", o.origin, err)
+	}
+	return nil
+}
+
+// withoutLines takes the lines from nodes that are in no file.
+func withoutLines(n *yaml.Node) *yaml.Node {
+	n.Line = 0
+	for _, below := range n.Content {
+		withoutLines(below)
+	}
+	return n
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/spf13/pflag"
+)
+
+// alias is a flag of Stakater Reloader v1 that stands for a key. It is not listed by --help.
+type alias struct {
+	flag, key string
+	// convert changes what that tool means otherwise.
+	convert func(string) string
+	// adds says that the flag can be repeated.
+	adds bool
+}
+
+// aliases are all, but for those that rename annotations and those that --help lists. Without a key a flag has no effect.
+var aliases = []alias{
+	{flag: "auto-reload-all", key: "reload.autoAll"},
+	{flag: "reload-strategy", key: "reload.strategy"},
+	{flag: "reload-on-create", key: "reload.onCreate", convert: literal},
+	{flag: "reload-on-delete", key: "reload.onDelete", convert: literal},
+	{flag: "is-Argo-Rollouts", key: "reload.argoRollouts", convert: literal},
+	{flag: "enable-csi-integration", key: "reload.csi"},
+	{flag: "webhook-url", key: "reload.webhookURL"},
+	{flag: "namespaces", key: "scope.namespaces", adds: true},
+	{flag: "namespaces-to-ignore", key: "scope.namespacesToIgnore", adds: true},
+	{flag: "namespace-selector", key: "scope.namespaceSelector", convert: selector, adds: true},
+	{flag: "resource-label-selector", key: "scope.resourceLabelSelector", convert: selector, adds: true},
+	{flag: "resources-to-ignore", key: "scope.resourcesToIgnore", adds: true},
+	{flag: "ignored-workload-types", key: "scope.ignoredWorkloadTypes", adds: true},
+	{flag: "enable-ha", key: "leaderElection"},
+	{flag: "sync-after-restart"},
+	{flag: "enable-pprof"},
+	{flag: "pprof-addr"},
+}
+
+// stakaterValues convert the values of flags that --help lists.
+var stakaterValues = map[string]func(string) string{
+	"log-format": func(text string) string {
+		if text == "" {
+			return "text"
+		}
+		return text
+	},
+	"log-level": func(text string) string {
+		switch strings.ToLower(text) {
+		case "trace":
+			return "debug"
+		case "warning":
+			return "warn"
+		case "fatal", "panic":
+			return "error"
+		}
+		return text
+	},
+}
+
+// literal is a truth value of that tool: only the word true is true.
+func literal(text string) string {
+	if text == "true" {
+		return text
+	}
+	return "false"
+}
+
+// selector returns requirements in the syntax of Kubernetes: key:value is key=value, and * as value says that the key exists.
+func selector(text string) string {
+	requirements := strings.Split(text, ",")
+	for i, r := range requirements {
+		r = strings.Replace(r, ":", "=", 1)
+		key, value, _ := strings.Cut(r, "=")
+		if strings.TrimSpace(value) == "*" && !strings.HasSuffix(key, "!") {
+			r = key
+		}
+		requirements[i] = r
+	}
+	return strings.Join(requirements, ",")
+}
+
+// bindStakater declares the aliases.
+func (f *Flags) bindStakater(flags *pflag.FlagSet) {
+	all := aliases
+	for _, name := range sortedNames() {
+		all = append(all, alias{flag: kebab(name) + "-annotation", key: "reload.annotationKeys." + name})
+	}
+	for _, a := range all {
+		v := &keyFlag{flags: f, name: a.flag, key: a.key, field: lookup(a.key), convert: a.convert, adds: a.adds}
+		flag := flags.VarPF(v, a.flag, "", "flag of Stakater Reloader for "+a.key)
+		if flag.Hidden = true; v.Type() == "bool" || a.flag == "sync-after-restart" || a.flag == "enable-pprof" {
+			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// kebab returns a name as flags have it: secretAuto is secret-auto.
+func kebab(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
