@@ -76,7 +76,7 @@ func register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rendered, err := exec.CommandContext(ctx, helm, "template", "reroll", chart, "--set", "admission.enabled=true,admission.timeoutSeconds=30,argoRollouts.enabled=true,rbac.deploymentConfigs=true",
+	rendered, err := exec.CommandContext(ctx, helm, "template", "reroll", chart, "--set", "admission.enabled=true,admission.timeoutSeconds=30,config.reload.argoRollouts=true,rbac.deploymentConfigs=true",
 		"--show-only", "templates/admission.yaml").Output()
 	if err != nil {
 		return fmt.Errorf("render the chart: %w", err)

@@ -37,8 +37,8 @@ tests:
 		set, fires string
 	}{
 		"a member":          {"metrics.serviceMonitor.enabled=true", fires("RerollAPIAbsent") + ", " + fires("RerollAbsent")},
-		"a hub":             {"metrics.podMonitor.enabled=true,deploymentMode=hub,nats.url=nats://n:4222", fires("RerollAPIAbsent")},
-		"scraped otherwise": {"deploymentMode=hub,nats.url=nats://n:4222", ""}, // nobody knows with which labels
+		"a hub":             {"metrics.serviceMonitor.enabled=true,mode=hub,nats.url=nats://n:4222", fires("RerollAPIAbsent")},
+		"scraped otherwise": {"mode=hub,nats.url=nats://n:4222", ""}, // nobody knows with which labels
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(filepath.Dir(ruleFile(t, "--set", c.set)), "history.yaml")

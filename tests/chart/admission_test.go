@@ -34,8 +34,8 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 		options  dialect.StakaterOptions
 	}{
 		"all":          {nil, dialect.All(dialect.StakaterOptions{}).Names(), dialect.StakaterOptions{}},
-		"one":          {[]string{"--set", "compatibility.dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}},
-		"another name": {[]string{"--set", "compatibility.dialects={stakater},compatibility.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Renamed: map[string]string{"reloader.stakater.com/auto": "example.com/auto"}}},
+		"one":          {[]string{"--set", "config.reload.dialects={wave}"}, []string{"wave"}, dialect.StakaterOptions{}},
+		"another name": {[]string{"--set", "config.reload.dialects={stakater},config.reload.annotationKeys.auto=example.com/auto"}, []string{"stakater"}, dialect.StakaterOptions{Renamed: map[string]string{"reloader.stakater.com/auto": "example.com/auto"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			webhook := webhookOf(t, append(tc.values, "--set", "admission.enabled=true")...)
@@ -77,7 +77,7 @@ func optIns(d *dialect.Dialect) []string {
 // TestWebhookKeepsOut: who reloads everything asks about everything; nobody asks about Reroll's own namespace; and values that do not go
 // together are refused.
 func TestWebhookKeepsOut(t *testing.T) {
-	all := webhookOf(t, "--set", "admission.enabled=true,reload.autoAll=true,scope.namespacesToIgnore={infra}")
+	all := webhookOf(t, "--set", "admission.enabled=true,config.reload.autoAll=true,config.scope.namespacesToIgnore={infra}")
 	if len(all.MatchConditions) > 0 {
 		t.Errorf("conditions %v", all.MatchConditions)
 	}
@@ -88,10 +88,10 @@ func TestWebhookKeepsOut(t *testing.T) {
 		t.Errorf("webhook %+v", all)
 	}
 	for values, want := range map[string]string{
-		"dryRun=true":                            "dryRun",
-		"reload.webhook.url=https://example.com": "no marks are written",
-		"scope.namespaceSelector={env=prod}":     "admission.namespaceSelector",
-		"admission.failurePolicy=Whatever":       "failurePolicy",
+		"dryRun=true": "dryRun",
+		"config.reload.webhookURL=https://example.com": "no marks are written",
+		"config.scope.namespaceSelector={env=prod}":    "admission.namespaceSelector",
+		"admission.failurePolicy=Whatever":             "failurePolicy",
 	} {
 		if _, err := tool(t, "helm", "template", release, chart, "--set", "admission.enabled=true,"+values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error that says %q", values, err, want)

@@ -10,7 +10,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"maps"
 	"math/big"
 	"net/http"
 	"os"
@@ -59,15 +58,15 @@ func binaryCases(t *testing.T) map[string]binaryCase {
 			},
 		},
 		"admission": {
-			folder: "admission", templates: []string{"admission-rbac.yaml"}, prepare: serveSelected,
+			folder: "admission", prepare: serveSelected,
 			kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Rollout", "DeploymentConfig"}, configs: both,
 		},
 		"roles": {
-			folder: "default", set: "deploymentMode=roles,admission.enabled=true,nats.url=" + natsserver.Start(t).ClientURL(), templates: []string{"admission-rbac.yaml"},
+			folder: "default", set: "mode=split,admission.enabled=true,nats.url=" + natsserver.Start(t).ClientURL(),
 			kinds: builtIn, configs: both, refused: []string{"kube-system: namespaces/kube-system get"},
 		},
 		"audit":   {folder: "audit", kinds: builtIn, configs: both, refused: []string{"shop: secrets list"}},
-		"watched": {folder: "watched", set: "nats.url=,nats.existingSecret=,nats.keys.creds=", kinds: builtIn, configs: both},
+		"watched": {folder: "watched", set: "nats.url=,nats.existingSecret=,config.nats=null", kinds: builtIn, configs: both},
 	}
 }
 
@@ -203,6 +202,7 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 		t.Fatal(err)
 	}
 	r := &released{api: free[1]}
+	config := configFile(t, objects)
 	for _, w := range workloads(t, objects) {
 		p := &program{}
 		kubeconfig := ""
@@ -212,11 +212,11 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 			p.witness = newWitness(t, cluster, accountUser+w.pod.Spec.ServiceAccountName)
 			kubeconfig = p.witness.Kubeconfig
 		}
-		p.configure(t, w, map[string]string{"ingest-address": free[0], "api-address": r.api, "set=admission.address": free[2]}, kubeconfig)
+		p.configure(t, w, config, here{free[0], r.api, free[2]}, kubeconfig)
 		if slices.Contains(p.arguments, "--ingest-address="+free[0]) {
 			r.ingest, r.certified = free[0], p.certified
 		}
-		if slices.Contains(p.arguments, "--admission-address="+free[2]) {
+		if slices.Contains(p.arguments, "--set=admission.address="+free[2]) {
 			r.admits = free[2]
 		}
 		for _, argument := range p.arguments {
@@ -265,7 +265,7 @@ func (r *released) expectUsed(t *testing.T) {
 			continue
 		}
 		if err := line.Poll(ctx, func(context.Context) error { return p.witness.unused(withoutRare(p.granted)) }); err != nil {
-			t.Errorf("%s: %v", p.arguments[0], err)
+			t.Errorf("%s: %v", p.arguments[2], err)
 		}
 	}
 }
@@ -293,8 +293,11 @@ type program struct {
 	certified bool
 }
 
+// here are the addresses of a release on this machine.
+type here struct{ ingest, api, admits string }
+
 // configure takes the arguments of a container, with what is different here.
-func (p *program) configure(t *testing.T, of runner, here map[string]string, kubeconfig string) {
+func (p *program) configure(t *testing.T, of runner, config string, here here, kubeconfig string) {
 	t.Helper()
 	free, err := port.Addresses(1)
 	if err != nil {
@@ -309,32 +312,51 @@ func (p *program) configure(t *testing.T, of runner, here map[string]string, kub
 	if err := os.WriteFile(dir+"/password", []byte(natsserver.Password), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	maps.Copy(here, map[string]string{
-		"metrics-address": p.metrics, "data-dir": dir + "/data", "set=ingest.canaryInterval": "5s", "set=ingest.tokenFile": dir + "/tokens",
-		"set=nats.passwordFile": dir + "/password", "set=hub.passwordFile": dir + "/password",
-		// It is renewed while the test runs.
-		"set=admission.certificateLifetime": "20s",
-	})
-	given := of.pod.Spec.Containers[0].Args
-	// With a certificate in files the webhook asks the API server for nothing that others do not.
-	admitsByFiles := slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, "--set=admission.tlsCert=") })
-	for _, argument := range given {
-		name, value, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
-		if name == "set" {
-			key, of, _ := strings.Cut(value, "=")
-			name, value = "set="+key, of
-		}
-		if slices.Contains([]string{"set=ingest.tlsCert", "set=ingest.tlsKey", "set=ingest.tlsClientCA"}, name) || admitsByFiles && strings.HasPrefix(name, "set=admission.") {
-			continue
-		}
-		if local, ok := here[name]; ok && value != "" && value != "0s" {
-			argument = "--" + name + "=" + local
-		}
-		p.arguments = append(p.arguments, argument)
+	settings, err := os.ReadFile(strings.TrimPrefix(config, "--config="))
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.certified = slices.ContainsFunc(p.arguments, func(a string) bool { return strings.HasPrefix(a, "--set=ingest.service=") })
-	if slices.Contains(p.arguments, "--ingest-address="+here["ingest-address"]) && !p.certified {
+	given := of.pod.Spec.Containers[0].Args
+	has := func(prefix string) bool {
+		return slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, prefix) })
+	}
+	ingests, dispatches := strings.Contains(given[2], "ingest"), strings.Contains(given[2], "dispatch")
+	// With a certificate in files the webhook asks the API server for nothing that others do not.
+	admitsByFiles := has("--set=admission.tlsCert=")
+	for _, argument := range given {
+		switch {
+		case strings.HasPrefix(argument, "--set=ingest.tls"), admitsByFiles && strings.HasPrefix(argument, "--set=admission."):
+		case argument == configMounted:
+			p.arguments = append(p.arguments, config)
+		case admitsByFiles && strings.HasPrefix(argument, "--components="):
+			p.arguments = append(p.arguments, strings.TrimSuffix(argument, ",admission"))
+		default:
+			p.arguments = append(p.arguments, argument)
+		}
+	}
+	p.certified = ingests && !has("--set=ingest.tlsCert=")
+	p.arguments = append(p.arguments, "--metrics-address="+p.metrics, "--data-dir="+dir+"/data", "--api-address="+here.api)
+	if ingests {
+		p.arguments = append(p.arguments, "--ingest-address="+here.ingest)
+	}
+	if ingests && !p.certified {
 		p.arguments = append(p.arguments, "--set=ingest.insecureHTTP=true")
+	}
+	if dispatches {
+		p.arguments = append(p.arguments, "--set=ingest.canaryInterval=5s")
+	}
+	if has("--set=admission.") && !admitsByFiles {
+		// It is renewed while the test runs.
+		p.arguments = append(p.arguments, "--set=admission.address="+here.admits, "--set=admission.certificateLifetime=20s")
+	}
+	for _, file := range []string{"nats.passwordFile", "hub.passwordFile"} {
+		section, _, _ := strings.Cut(file, ".")
+		if strings.Contains(string(settings), "/etc/reroll/"+section+"/password") {
+			p.arguments = append(p.arguments, "--set="+file+"="+dir+"/password")
+		}
+	}
+	if strings.Contains(string(settings), "tokenFile:") {
+		p.arguments = append(p.arguments, "--set=ingest.tokenFile="+dir+"/tokens")
 	}
 	if kubeconfig != "" {
 		p.arguments = append(p.arguments, "--kubeconfig="+kubeconfig)

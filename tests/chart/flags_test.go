@@ -1,14 +1,37 @@
 package chart_test
 
 import (
-	"cmp"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/tests/line"
 )
+
+// configMounted is the file of settings in a pod.
+const configMounted = "--config=/etc/reroll/config/reroll.yaml"
+
+// configFile writes the settings of a rendered chart as the pod has them, and returns the flag that names them.
+func configFile(t *testing.T, objects []runtime.Object) string {
+	t.Helper()
+	for _, object := range objects {
+		if config, ok := object.(*corev1.ConfigMap); ok && config.Data["reroll.yaml"] != "" {
+			file := filepath.Join(t.TempDir(), "reroll.yaml")
+			if err := os.WriteFile(file, []byte(config.Data["reroll.yaml"]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return "--config=" + file
+		}
+	}
+	t.Fatal("the chart has no settings")
+	return ""
+}
 
 // TestSettingsAreAccepted has the real binary check the settings that it is started with in each pod.
 func TestSettingsAreAccepted(t *testing.T) {
@@ -18,13 +41,25 @@ func TestSettingsAreAccepted(t *testing.T) {
 	}
 	for _, folder := range valuesCases(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			for _, w := range workloads(t, decode(t, render(t, "--values", folder+"/values.yaml"))) {
+			objects := decode(t, render(t, "--values", folder+"/values.yaml"))
+			file := configFile(t, objects)
+			for _, w := range workloads(t, objects) {
 				container := w.pod.Spec.Containers[0]
-				cmd := exec.CommandContext(t.Context(), binary, slices.Concat(container.Args, []string{"--check"})...)
-				for _, v := range container.Env {
-					cmd.Env = append(cmd.Env, v.Name+"="+cmp.Or(v.Value, stored[v.Name], "stored"))
+				args := slices.Clone(container.Args)
+				if i := slices.Index(args, configMounted); i < 0 {
+					t.Errorf("%s does not read its settings", w.name)
+				} else {
+					args[i] = file
 				}
-				if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+				cmd := exec.CommandContext(t.Context(), binary, append(args, "--check")...)
+				for _, v := range container.Env {
+					if value := stored[v.Name]; value != "" {
+						cmd.Env = append(cmd.Env, v.Name+"="+value)
+					} else {
+						t.Errorf("%s has the variable %s", w.name, v.Name)
+					}
+				}
+				if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "no effect") {
 					t.Errorf("%s: %v: %s", w.name, err, out)
 				}
 			}
@@ -34,9 +69,18 @@ func TestSettingsAreAccepted(t *testing.T) {
 
 // stored are the values of variables that come from Secrets, and of fields of the pod.
 var stored = map[string]string{
-	"REROLL_NOTIFICATIONS_PROXY": "http://proxy.example.com",
-	"REROLL_NOTIFICATIONS_URL":   "https://chat.example.com/hook",
-	"REROLL_NATS_URL":            "nats://user:password@nats.example.com:4222",
-	"REROLL_WEBHOOK_URL":         "https://hooks.example.com",
-	"POD_NAMESPACE":              namespace,
+	"REROLL_NOTIFICATIONS_URL": "https://chat.example.com/hook",
+	"REROLL_WEBHOOK_URL":       "https://hooks.example.com",
+	"POD_NAME":                 "reroll-0",
+	"POD_NAMESPACE":            namespace,
+}
+
+// TestNewSettingsMakeNewPods: the process reads its settings once.
+func TestNewSettingsMakeNewPods(t *testing.T) {
+	checksum := func(set string) string {
+		return statefulSet(t, decode(t, render(t, "--set", set))).Spec.Template.Annotations["checksum/config"]
+	}
+	if one, other := checksum("config.debounce.window=1s"), checksum("config.debounce.window=2s"); one == "" || one == other {
+		t.Errorf("the pod template stays as it is: %q and %q", one, other)
+	}
 }

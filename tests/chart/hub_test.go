@@ -24,8 +24,8 @@ func TestHubWorksWithItsRights(t *testing.T) {
 	url := natsserver.StartHub(t, []string{"c1"}).ClientURL()
 	bind(t, cluster, "fleet-member")
 	bind(t, cluster, "hub")
-	member := newReleased(t, cluster, rendered(t, "fleet-member", "--set", "hub.keys.tlsCA=,hub.url="+url))
-	hub := newReleased(t, cluster, rendered(t, "hub", "--set", "nats.keys.creds=,nats.keys.password=password,nats.user=HUB,nats.url="+url))
+	member := newReleased(t, cluster, rendered(t, "fleet-member", "--set", "config.hub.tlsCA=,hub.url="+url))
+	hub := newReleased(t, cluster, rendered(t, "hub", "--set", "nats.url="+url))
 	if granted := hub.processes[0].granted; len(granted[""]) != 2 || len(granted) != 1 {
 		t.Errorf("the hub may %q, want to ask who somebody is and what they may", granted)
 	}

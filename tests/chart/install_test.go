@@ -16,9 +16,9 @@ import (
 // installs are the values that are installed, with what is different: who serves the kinds of operators has no address to give away, and
 // nobody runs Jobs.
 var installs = map[string]string{
-	"default": "dryRun=false", "namespaced": "dryRun=false", "ha": "dryRun=false", "roles": "ingest.service.clusterIP=", "hub": "dryRun=false",
+	"default": "dryRun=false", "namespaced": "dryRun=false", "ha": "dryRun=false", "split": "ingest.service.clusterIP=", "hub": "dryRun=false",
 	"fleet-member": "grafanaDashboards.enabled=true", "admission": "admission.timeoutSeconds=4",
-	"full": "ingest.service.clusterIP=", "external-nats": "dryRun=false", "watched": "dryRun=false",
+	"full": "ingest.service.clusterIP=", "watched": "dryRun=false",
 }
 
 // TestInstall installs, upgrades and uninstalls every shape with the real helm, the present one and the one before, on a real API server,
@@ -76,7 +76,7 @@ func grow(t *testing.T, cluster *rig.Cluster, version string) {
 func injected(t *testing.T, cluster *rig.Cluster, version string) {
 	helm, uninstall := installer(t, cluster, version)
 	defer uninstall()
-	values := "admission.enabled=true,admission.tls.certManager.enabled=true,admission.tls.certManager.issuerRef.name=ca"
+	values := `admission.enabled=true,admission.tls.existingSecret=webhook,admission.annotations.cert-manager\.io/inject-ca-from=` + namespace + `/webhook`
 	if _, err := helm("install", release, chart, "--set", values); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func injected(t *testing.T, cluster *rig.Cluster, version string) {
 		}
 		return got
 	}
-	if got := read(`{.metadata.annotations.cert-manager\.io/inject-ca-from}`); got != namespace+"/example-reroll-admission-tls" {
+	if got := read(`{.metadata.annotations.cert-manager\.io/inject-ca-from}`); got != namespace+"/webhook" {
 		t.Errorf("the CA is to come from %q", got)
 	}
 	ca, err := pki.NewCA("cert-manager")
@@ -99,7 +99,7 @@ func injected(t *testing.T, cluster *rig.Cluster, version string) {
 	bundle := base64.StdEncoding.EncodeToString(ca.CertPEM())
 	kubectl(t, cluster, "patch", configuration, "--field-manager=cainjector", "--type=json",
 		`--patch=[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"`+bundle+`"}]`)
-	if _, err := helm("upgrade", release, chart, "--set", values+",log.level=debug"); err != nil {
+	if _, err := helm("upgrade", release, chart, "--set", values+",config.log.level=debug"); err != nil {
 		t.Fatal(err)
 	}
 	if got := read("{.webhooks[0].clientConfig.caBundle}"); got != bundle {
@@ -120,7 +120,7 @@ func install(t *testing.T, cluster *rig.Cluster, version, values, set string) {
 	}
 	settings := []string{"--values", filepath.Join("testdata", values, "values.yaml"), "--set", set}
 	helm(append([]string{"install", release, chart}, settings...)...)
-	helm(append([]string{"upgrade", release, chart, "--set", "log.level=debug"}, settings...)...)
+	helm(append([]string{"upgrade", release, chart, "--set", "config.log.level=debug"}, settings...)...)
 	file := filepath.Join(t.TempDir(), "manifest.yaml")
 	if err := os.WriteFile(file, []byte(helm("get", "manifest", release)), 0o600); err != nil {
 		t.Fatal(err)

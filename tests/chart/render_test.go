@@ -96,7 +96,7 @@ func checkMounts(t *testing.T, w runner) {
 
 // TestPodsAreRestricted holds all pods to the restricted level of the Pod Security Standards, and to a read-only root.
 func TestPodsAreRestricted(t *testing.T) {
-	for _, values := range []string{"default", "roles", "hub"} {
+	for _, values := range []string{"default", "split", "hub"} {
 		objects := rendered(t, values)
 		pods := map[string]corev1.PodSpec{}
 		for _, w := range workloads(t, objects) {

@@ -91,14 +91,14 @@ var usages = []usage{
 
 // rolesUsages are those of the shape in which each role is a process, under an account of its own.
 var rolesUsages = []usage{
-	{values: "roles", role: "api", clients: true},
+	{values: "split", role: "api", clients: true},
 	{
-		values: "roles", role: "dispatch", clients: true, lead: true, watch: true, namespaces: []string{"shop"}, kinds: builtIn,
+		values: "split", role: "dispatch", clients: true, lead: true, watch: true, namespaces: []string{"shop"}, kinds: builtIn,
 		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret},
 	},
 	{
-		values: "roles", role: "admission", prepare: makeKey, namespaces: []string{"shop"}, configs: []reloader.Config{prices, password},
-		templates: []string{"admission-rbac.yaml"}, refused: []string{"kube-system: namespaces/kube-system get"},
+		values: "split", role: "admission", prepare: makeKey, namespaces: []string{"shop"}, configs: []reloader.Config{prices, password},
+		refused: []string{"kube-system: namespaces/kube-system get"},
 	},
 }
 

@@ -29,7 +29,8 @@ func TestSchemaHasTheValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	readYAML(t, chart+"/values.yaml", &values)
-	delete(schema.Properties, "enabled") // of a parent chart
+	delete(schema.Properties, "enabled") // of a parent chart, as is global
+	delete(schema.Properties, "global")
 	compareKeys(t, "values", schema, values)
 }
 

@@ -27,7 +27,7 @@ type runner struct {
 
 // role is what its pods run: serve, or one part.
 func (w runner) role() string {
-	parts := strings.TrimPrefix(w.pod.Spec.Containers[0].Args[1], "--components=")
+	parts := strings.TrimPrefix(w.pod.Spec.Containers[0].Args[2], "--components=")
 	if strings.Contains(parts, ",") {
 		return "serve"
 	}
@@ -77,7 +77,7 @@ func rendered(t *testing.T, values string, args ...string) []runtime.Object {
 func TestShapesRunTheirRoles(t *testing.T) {
 	for values, want := range map[string]map[string]int32{
 		"default": {"serve": 1}, "ha": {"serve": 2}, "fleet-member": {"serve": 1}, "watched": {"serve": 1}, "audit": {"serve": 1},
-		"roles": {"ingest": 3, "dispatch": 2, "api": 2, "admission": 3}, "hub": {"api": 3},
+		"split": {"ingest": 3, "dispatch": 2, "api": 2, "admission": 3}, "hub": {"api": 3},
 	} {
 		got := map[string]int32{}
 		for _, w := range workloads(t, rendered(t, values)) {
@@ -91,8 +91,8 @@ func TestShapesRunTheirRoles(t *testing.T) {
 
 // TestDryRunsAreOfOne: a dry run writes no Lease, by which several would know who works.
 func TestDryRunsAreOfOne(t *testing.T) {
-	for values, role := range map[string]string{"ha": "serve", "roles": "dispatch"} {
-		for _, w := range workloads(t, rendered(t, values, "--set", "dryRun=true,admission.enabled=false")) {
+	for values, role := range map[string]string{"ha": "serve", "split": "dispatch"} {
+		for _, w := range workloads(t, rendered(t, values, "--set", "dryRun=true,admission.enabled=false,ingest.tls.existingSecret=s")) {
 			if w.role() == role && w.replicas != 1 {
 				t.Errorf("%s: %d replicas of %s decide in a dry run", values, w.replicas, role)
 			}
@@ -102,7 +102,7 @@ func TestDryRunsAreOfOne(t *testing.T) {
 
 // TestEverythingSelectsOneWorkload: a Service, budget or policy that selects the pods of two roles, or of none, does what nobody means.
 func TestEverythingSelectsOneWorkload(t *testing.T) {
-	for _, values := range []string{"default", "ha", "roles", "hub", "fleet-member", "admission", "watched"} {
+	for _, values := range []string{"default", "ha", "split", "hub", "fleet-member", "admission", "watched"} {
 		objects := rendered(t, values)
 		all := workloads(t, objects)
 		check := func(what string, s metav1.LabelSelector) (chosen []runner) {
@@ -181,9 +181,9 @@ func checkPolicyPorts(t *testing.T, policy *networkingv1.NetworkPolicy, ports ma
 // TestRightsAreByRole: who takes audit events has no rights and no token, who answers asks only who somebody is and what they may, who
 // keeps marks reads configs, one at a time, and the rest is for who rolls.
 func TestRightsAreByRole(t *testing.T) {
-	expectRightsByRole(t, rendered(t, "roles"), []string{"secrets/reroll-digest-key get"})
+	expectRightsByRole(t, rendered(t, "split", "--set", "admission.tls.existingSecret=mine"), []string{"secrets/reroll-digest-key get"})
 	// The process that API servers call may not change what they call, also if Reroll makes the certificate.
-	objects := rendered(t, "roles", "--set", "admission.tls.existingSecret=")
+	objects := rendered(t, "split")
 	expectRightsByRole(t, objects, []string{"secrets/reroll-admission-tls get", "secrets/reroll-digest-key get"})
 	const publish = "admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-" + namespace + " get,patch"
 	for _, w := range workloads(t, objects) {

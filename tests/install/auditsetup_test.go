@@ -57,7 +57,7 @@ func TestAuditSetup(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
 	defer cancel()
 	r := newReader(t)
-	cluster, p := r.install(ctx, t, "--set ingest.canaryInterval=2s")
+	cluster, p := r.install(ctx, t, "--set config.ingest.canaryInterval=2s")
 	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
 
 	told := r.Follow(t, "reroll audit setup --for kubeadm")

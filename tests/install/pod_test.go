@@ -118,6 +118,17 @@ func (p *pod) mount(ctx context.Context, t *testing.T, cluster *kube.Cluster, te
 	for _, m := range template.Containers[0].VolumeMounts {
 		mounts[m.MountPath] = t.TempDir()
 		for _, v := range template.Volumes {
+			if v.Name == m.Name && v.ConfigMap != nil {
+				config, err := cluster.Client().CoreV1().ConfigMaps("reroll").Get(ctx, v.ConfigMap.Name, metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for key, content := range config.Data {
+					if err := os.WriteFile(filepath.Join(mounts[m.MountPath], key), []byte(content), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			if v.Name != m.Name || v.Secret == nil {
 				continue
 			}

@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func newPod(t *testing.T) *pod {
 }
 
 // elsewhere are flags about files and addresses, which the rig's process has its own of.
-var elsewhere = []string{"--ingest-", "--set=ingest.", "--components=", "--data-dir=", "--api-address=", "--metrics-address="}
+var elsewhere = []string{"--ingest-", "--set=ingest.", "--components=", "--config=", "--data-dir=", "--api-address=", "--metrics-address="}
 
 // restart ends the process, and starts it as the chart's StatefulSet says now.
 func (p *pod) restart(t *testing.T) {
@@ -50,6 +51,13 @@ func (p *pod) restart(t *testing.T) {
 		t.Fatal(err)
 	}
 	container := set.Spec.Template.Spec.Containers[0]
+	config, err := shared.Kube.Client().CoreV1().ConfigMaps(release).Get(ctx, release, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.config(), []byte(config.Data["reroll.yaml"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	shared.Reroll.SetEnvironment(environment(container))
 	if err := shared.Reroll.Start(p.flags(container)...); err != nil {
 		t.Fatal(err)
@@ -59,9 +67,12 @@ func (p *pod) restart(t *testing.T) {
 	}
 }
 
+// config is the file of the settings that the chart has in a ConfigMap.
+func (p *pod) config() string { return p.dataDir + ".yaml" }
+
 // flags are those of a container, as far as they hold here, and its rights.
 func (p *pod) flags(container corev1.Container) []string {
-	flags := []string{"--data-dir=" + p.dataDir, "--kubeconfig=" + p.kubeconfig, "--set=namespace=" + release}
+	flags := []string{"--config=" + p.config(), "--data-dir=" + p.dataDir, "--kubeconfig=" + p.kubeconfig, "--set=namespace=" + release}
 	for _, arg := range container.Args[1:] {
 		if !slices.ContainsFunc(elsewhere, func(flag string) bool { return strings.HasPrefix(arg, flag) }) {
 			flags = append(flags, arg)

@@ -106,7 +106,7 @@ func (a *auditFiles) prove() error {
 		return a.useIssued(now)
 	}
 	return fmt.Errorf("there is no Secret %s/%s: the release has a certificate of yours. Either give the CA that has signed it, with --ca-cert FILE --ca-key FILE, "+
-		"or a token of its ingest.tokenFile (ingest.tokens.existingSecret in the chart's values) with --token-file FILE", a.from.Namespace, a.from.CA.Secret)
+		"or a token of its ingest.tokenFile with --token-file FILE", a.from.Namespace, a.from.CA.Secret)
 }
 
 // issue makes the client certificate by a CA.

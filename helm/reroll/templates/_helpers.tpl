@@ -1,16 +1,21 @@
+{{/* Puts the settings that the chart looks at, with their defaults, beside the values: .S. Every template begins with it. A scope is the root with
+     the name of a part as well: set (omit $ "part") "part" $part. With mode single, the only part is serve. */}}
+{{- define "reroll.init" -}}
+{{- $defaults := dict
+  "scope" (dict "namespaces" list "namespacesToIgnore" list "namespaceSelector" list "resourcesToIgnore" list "ignoredWorkloadTypes" list)
+  "reload" (dict "autoAll" false "onDelete" false "argoRollouts" false "csi" false "dialects" list "annotationKeys" dict "webhookURL" "")
+  "ingest" (dict "canaryInterval" "1m" "tokenFile" "") "api" (dict "auth" (ternary "token" "none" .Values.api.service.enabled) "audiences" list) }}
+{{- $_ := set . "S" (mergeOverwrite $defaults (deepCopy .Values.config)) }}
+{{- end -}}
+
 {{- define "reroll.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
 {{/* At most 46 characters, so that suffixes and the pod's revision label stay within 63. */}}
 {{- define "reroll.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 46 | trimSuffix "-" -}}
-{{- else if contains (include "reroll.name" .) .Release.Name -}}
-{{- .Release.Name | trunc 46 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name (include "reroll.name" .) | trunc 46 | trimSuffix "-" -}}
-{{- end -}}
+{{- $name := include "reroll.name" . -}}
+{{- default (contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name)) .Values.fullnameOverride | trunc 46 | trimSuffix "-" -}}
 {{- end -}}
 
 {{/* Cluster-scoped names carry the namespace: two releases of one name may live in two namespaces. */}}
@@ -18,28 +23,45 @@
 {{- printf "%s:%s" .Release.Namespace (include "reroll.fullname" .) -}}
 {{- end -}}
 
-{{/* Of the root and a command: how to ask the API that a port is forwarded to, as the notes say it. Of the ways to say who asks, one that the
-     command line knows; where a proxy alone is believed, it is asked. */}}
-{{- define "reroll.notesAsk" }}
-{{- $root := first . }}
-{{- $flags := "" }}
-{{- $byToken := include "reroll.apiAuthBy" (list "token" $root) }}
-{{- if ne $root.Release.Namespace "reroll" }}{{ $flags = printf " --reroll-namespace=%s" $root.Release.Namespace }}{{ end }}
-{{- if $byToken }}
-   # The token is of an account that may read the API: docs/api.md has the rights.
-   export REROLL_TOKEN="$(kubectl -n {{ $root.Release.Namespace }} create token ACCOUNT{{ with $root.Values.api.audiences }} --audience={{ first . }}{{ end }})"
-{{- end }}
-   reroll {{ last . }}{{ $flags }}
+{{/* The parts that run, separated by commas. */}}
+{{- define "reroll.parts" -}}
+{{- if eq .Values.mode "split" -}}
+{{ if ne .Values.source "watch" }}ingest,{{ end }}dispatch,api{{ if .Values.admission.enabled }},admission{{ end }}
+{{- else -}}
+{{ ternary "api" "serve" (eq .Values.mode "hub") }}
+{{- end -}}
 {{- end -}}
 
-{{/* What has the API, as kubectl port-forward wants it. */}}
-{{- define "reroll.apiPods" -}}
-{{- ternary (printf "pod/%s-0" (include "reroll.fullname" .)) (printf "deployment/%s-api" (include "reroll.fullname" .)) (eq .Values.deploymentMode "one-process") -}}
+{{/* Of a scope: the components that its processes run, separated by commas. */}}
+{{- define "reroll.components" -}}
+{{- if eq .part "serve" -}}
+{{ if or (include "reroll.makesTLS" .) (and .Values.ingest.tls.existingSecret (ne .Values.source "watch")) }}ingest,{{ end }}dispatch,api{{ if .Values.admission.enabled }},admission{{ end }}
+{{- else -}}
+{{ .part }}
+{{- end -}}
+{{- end -}}
+
+{{/* Of a scope and a component: something if it runs that. */}}
+{{- define "reroll.runs" -}}
+{{- if has (last .) (splitList "," (include "reroll.components" (first .))) }}true{{ end -}}
+{{- end -}}
+
+{{/* Of a scope: something if it asks the API server. */}}
+{{- define "reroll.asksKubernetes" -}}
+{{- if or (has .part (list "serve" "dispatch" "admission")) (and (eq .part "api") (eq .S.api.auth "token")) }}true{{ end -}}
+{{- end -}}
+
+{{/* Of a scope: what its pods, and what is about them, are called. */}}
+{{- define "reroll.partName" -}}
+{{- include "reroll.fullname" . }}{{ if ne .part "serve" }}-{{ .part }}{{ end -}}
 {{- end -}}
 
 {{- define "reroll.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "reroll.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
+{{- if not (has (.part | default "serve") (list "serve" "")) }}
+app.kubernetes.io/component: {{ .part }}
+{{- end }}
 {{- end -}}
 
 {{- define "reroll.labels" -}}
@@ -62,46 +84,47 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Of a scope: the ServiceAccount of its pods. */}}
 {{- define "reroll.serviceAccountName" -}}
-{{- with (include "reroll.podValues" . | fromYaml).serviceAccount.name -}}
-{{- . -}}
-{{- else -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "reroll.fullname" .) .Values.serviceAccount.name -}}
 {{- else -}}
 {{- required "serviceAccount.name is needed when serviceAccount.create is false" .Values.serviceAccount.name -}}
 {{- end -}}
-{{- if ne .role "serve" }}-{{ .role }}{{ end -}}
+{{- if ne .part "serve" }}-{{ .part }}{{ end -}}
 {{- end -}}
+
+{{/* Of a scope: how many. In a dry run no Lease is written that would distinguish several dispatchers. */}}
+{{- define "reroll.replicas" -}}
+{{- $replicas := int (eq .part "serve" | ternary .Values.replicaCount (index .Values (ternary "api" .part (eq .part "serve"))).replicaCount) -}}
+{{- if and .Values.dryRun (has .part (list "serve" "dispatch")) }}{{ $replicas = min 1 $replicas }}{{ end -}}
+{{- $replicas -}}
+{{- end -}}
+
+{{/* Something if several replicas decide, so that a Lease elects the active one. */}}
+{{- define "reroll.elects" -}}
+{{- if or (eq .Values.mode "split") (and (eq .Values.mode "single") (gt (int .Values.replicaCount) 1)) }}true{{ end -}}
 {{- end -}}
 
 {{- define "reroll.ingestService" -}}
 {{- printf "%s-ingest" (include "reroll.fullname" .) -}}
 {{- end -}}
 
-{{- define "reroll.apiService" -}}
-{{- printf "%s-api" (include "reroll.fullname" .) -}}
-{{- end -}}
-
-{{- define "reroll.ingestHost" -}}
-{{- printf "%s.%s.svc" (include "reroll.ingestService" .) .Release.Namespace -}}
-{{- end -}}
-
 {{- define "reroll.tlsSecretName" -}}
 {{- default (printf "%s-ingest-tls" (include "reroll.fullname" .)) .Values.ingest.tls.existingSecret -}}
 {{- end -}}
 
-{{- define "reroll.ingestCASecretName" -}}
-{{- printf "%s-ca" (include "reroll.ingestService" .) -}}
-{{- end -}}
-
-{{/* Something if the certificate of ingest comes from elsewhere. */}}
-{{- define "reroll.foreignTLS" -}}
-{{- if or .Values.ingest.tls.existingSecret .Values.ingest.tls.certManager.enabled }}true{{ end -}}
-{{- end -}}
-
-{{/* Something if Reroll makes it. A dry run writes nothing. */}}
+{{/* Something if Reroll makes the certificate of ingest. A dry run writes nothing. */}}
 {{- define "reroll.makesTLS" -}}
-{{- if not (or (eq .Values.source "watch") (eq .Values.deploymentMode "hub") .Values.dryRun (include "reroll.foreignTLS" .)) }}true{{ end -}}
+{{- if not (or (eq .Values.source "watch") (eq .Values.mode "hub") .Values.dryRun .Values.ingest.tls.existingSecret) }}true{{ end -}}
+{{- end -}}
+
+{{/* Of a scope: something if the certificate of ingest is a file. The process that makes it has it at once. */}}
+{{- define "reroll.mountsTLS" -}}
+{{- if and (include "reroll.runs" (list . "ingest")) (or (eq .part "ingest") .Values.ingest.tls.existingSecret) }}true{{ end -}}
+{{- end -}}
+
+{{/* Something if the canary is touched. */}}
+{{- define "reroll.canary" -}}
+{{- if and (ne .Values.source "watch") (not .Values.dryRun) (regexMatch "[1-9]" (toString .S.ingest.canaryInterval)) }}true{{ end }}
 {{- end -}}
 
 {{- define "reroll.claimName" -}}
@@ -109,32 +132,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{- define "reroll.image" -}}
-{{- $repository := .Values.image.repository -}}
-{{- with (.Values.global).imageRegistry }}{{ $repository = printf "%s/%s" . (regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" $repository "") }}{{ end -}}
-{{- if .Values.image.digest -}}
-{{- printf "%s@%s" $repository .Values.image.digest -}}
-{{- else -}}
-{{- printf "%s:%s" $repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- with .Values.image -}}
+{{- .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ default $.Chart.AppVersion .tag }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
-{{/* The field imagePullSecrets of a pod, if it has any. */}}
-{{- define "reroll.imagePullSecrets" -}}
-{{- $all := list }}
-{{- range concat (default list (.Values.global).imagePullSecrets) (default list .Values.imagePullSecrets) }}
-{{- $all = append $all (kindIs "map" . | ternary . (dict "name" .)) }}
-{{- end }}
-{{- with uniq $all -}}
-imagePullSecrets: {{- toYaml . | nindent 2 }}
-{{- end }}
+{{/* Configurations of webhooks are in no namespace: the name carries it. */}}
+{{- define "reroll.admissionConfiguration" -}}
+{{- printf "%s-%s" (include "reroll.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
-{{- define "reroll.urlsSecretName" -}}
-{{- printf "%s-urls" (include "reroll.fullname" .) -}}
+{{/* Something if OpenShift's DeploymentConfigs count. */}}
+{{- define "reroll.deploymentConfigs" -}}
+{{- if or .Values.rbac.deploymentConfigs (.Capabilities.APIVersions.Has "apps.openshift.io/v1") }}true{{ end -}}
 {{- end -}}
-
-{{/* Something if several replicas can share a NATS, nothing if each would have its own. */}}
-{{- define "reroll.externalNats" -}}
-{{- or .Values.nats.url .Values.nats.keys.url -}}
-{{- end -}}
-

@@ -1,36 +1,53 @@
-{{/* What may be done where workloads count. Each verb stands with its reason; a dry run gets none that writes. */}}
-{{- define "reroll.rules" -}}
-{{- include "reroll.configRules" . | trim }}
-{{ include "reroll.inPlaceRule" (dict "group" "apps" "resources" "deployments, statefulsets, daemonsets" "write" "patch" "dryRun" .Values.dryRun) }}
-{{- if .Values.argoRollouts.enabled }}
-{{ include "reroll.inPlaceRule" (dict "group" "argoproj.io" "resources" "rollouts" "write" "update" "dryRun" .Values.dryRun) }}
-{{- end }}
-{{- if or .Values.rbac.deploymentConfigs (.Capabilities.APIVersions.Has "apps.openshift.io/v1") }}
-{{ include "reroll.inPlaceRule" (dict "group" "apps.openshift.io" "resources" "deploymentconfigs" "write" "update" "dryRun" .Values.dryRun) }}
-{{- end }}
-{{- include "reroll.batchRules" . }}
-# list: see whether a pod of a workload started before the change.
-- apiGroups: [""]
-  resources: [pods]
-  verbs: [list]
-{{- if not .Values.dryRun }}
-# create: tell on a workload why it was rolled, or could not be.
-- apiGroups: [""]
-  resources: [events]
-  verbs: [create]
-{{- end }}
+{{/* A role and its binding: root, name, namespace (empty for a ClusterRole), part, whose account gets it, and rules. */}}
+{{- define "reroll.grant" -}}
+{{- $kind := ternary "Role" "ClusterRole" (ne .namespace "") }}
+{{- $scope := set (omit .root "part") "part" .part }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "reroll.labels" .root | nindent 4 }}
+rules:
+  {{- .rules | trim | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}Binding
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "reroll.labels" .root | nindent 4 }}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: {{ $kind }}, name: {{ .name | quote }}}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "reroll.serviceAccountName" $scope }}
+    namespace: {{ .root.Release.Namespace }}
 {{- end -}}
 
-{{- define "reroll.configRules" -}}
-{{- $v := .Values }}
-{{- $watch := ne $v.source "audit" }}
-{{- $found := "ConfigMaps that a workload names by a pattern or searches for, and what a sweep compares" }}
-{{- if not $v.scope.namespaces }}{{ $found = printf "%s; other reloaders' traces at the start" $found }}{{ end }}
-{{- include "reroll.configRule" (dict "resource" "configmaps" "ignored" (has "configmaps" $v.scope.resourcesToIgnore)
-  "list" true "watch" $watch "found" (printf "%s (metadata only)" $found)) }}
-{{- include "reroll.configRule" (dict "resource" "secrets" "ignored" (has "secrets" $v.scope.resourcesToIgnore)
-  "list" $v.rbac.listSecrets "watch" $watch "found" "Secrets that a workload names by a pattern or searches for, and what a sweep compares (metadata only)") }}
-{{- if .Values.csi.enabled }}
+{{/* What may be done where workloads count. Each verb stands with its reason; a dry run gets none that writes. */}}
+{{- define "reroll.rules" -}}
+{{- $write := not .Values.dryRun }}
+{{- $watch := ne .Values.source "audit" }}
+{{- range $resource := list "configmaps" "secrets" }}
+{{- if not (has $resource $.S.scope.resourcesToIgnore) }}
+# get: read a config's content to compute its digest after a write.
+{{- if or $watch (eq $resource "configmaps") $.Values.rbac.listSecrets }}
+# list: find what a workload names by a pattern or searches for, what a resync compares, and where the watch begins (metadata only).
+{{- end }}
+{{- if $watch }}
+# watch: see which one is written (metadata only).
+{{- end }}
+- apiGroups: [""]
+  resources: [{{ $resource }}]
+  verbs: [get{{ if or $watch (eq $resource "configmaps") $.Values.rbac.listSecrets }}, list{{ end }}{{ if $watch }}, watch{{ end }}]
+{{- end }}
+{{- end }}
+{{- if .S.reload.csi }}
 # get: read the annotations of a class.
 # list: classes that a workload names by a pattern or searches for (metadata only).
 - apiGroups: [secrets-store.csi.x-k8s.io]
@@ -44,53 +61,27 @@
   resources: [secretproviderclasspodstatuses]
   verbs: [list{{ if $watch }}, watch{{ end }}]
 {{- end }}
-{{- end -}}
-
-{{/* Nothing is granted on a kind that is ignored. */}}
-{{- define "reroll.configRule" -}}
-{{- if not .ignored }}
-# get: read a config's content to compute its digest after somebody touched it.
-{{- if .list }}
-# list: {{ .found }}.
-{{- else if .watch }}
-# list: know where the watch begins.
+{{- $kinds := list (list "apps" "deployments, statefulsets, daemonsets" "patch") }}
+{{- if .S.reload.argoRollouts }}{{ $kinds = append $kinds (list "argoproj.io" "rollouts" "update") }}{{ end }}
+{{- if include "reroll.deploymentConfigs" . }}{{ $kinds = append $kinds (list "apps.openshift.io" "deploymentconfigs" "update") }}{{ end }}
+{{- range $kinds }}
+# get, list, watch: know which workloads exist and which configs they use, and read one again before it is written.
+{{- if $write }}
+# {{ index . 2 }}: write the mark that rolls an opted-in workload.
 {{- end }}
-{{- if .watch }}
-# watch: see who touches which one (metadata only).
+- apiGroups: [{{ index . 0 }}]
+  resources: [{{ index . 1 }}]
+  verbs: [get, list, watch{{ if $write }}, {{ index . 2 }}{{ end }}]
 {{- end }}
-- apiGroups: [""]
-  resources: [{{ .resource }}]
-  verbs: [get{{ if or .list .watch }}, list{{ end }}{{ if .watch }}, watch{{ end }}]
-{{- end }}
-{{- end -}}
-
-{{- define "reroll.inPlaceRule" -}}
-# get: read a workload again before it is written.
-# list: know at the start which workloads exist and which configs they use.
-# watch: follow both from then on.
-{{- if not .dryRun }}
-# {{ .write }}: write the mark that rolls an opted-in workload.
-{{- end }}
-- apiGroups: [{{ .group }}]
-  resources: [{{ .resources }}]
-  verbs: [get, list, watch{{ if not .dryRun }}, {{ .write }}{{ end }}]
-{{- end -}}
-
-{{- define "reroll.batchRules" -}}
-{{- $write := not .Values.dryRun }}
-{{- $cronJobs := not (has "cronjobs" .Values.scope.ignoredWorkloadTypes) }}
+{{- $cronJobs := not (has "cronjobs" .S.scope.ignoredWorkloadTypes) }}
 {{- if $cronJobs }}
-# get: read the template of which a Job is started.
-# list: know at the start which CronJobs exist and which configs they use.
-# watch: follow both from then on.
+# get, list, watch: know which CronJobs exist and which configs they use, and read the template of which a Job is started.
 - apiGroups: [batch]
   resources: [cronjobs]
   verbs: [get, list, watch]
 {{- end }}
-{{- if not (has "jobs" .Values.scope.ignoredWorkloadTypes) }}
-# get: read a Job again before it is recreated, and see what stands in its place.
-# list: know at the start which Jobs exist and which configs they use.
-# watch: follow both from then on.
+{{- if not (has "jobs" .S.scope.ignoredWorkloadTypes) }}
+# get, list, watch: know which Jobs exist and which configs they use, and read one again before it is recreated.
 {{- if $write }}
 # create: put a Job in the place of the deleted one, and start one of a CronJob's template.
 # delete: the template of a Job cannot be changed: it is deleted and created again.
@@ -99,22 +90,39 @@
   resources: [jobs]
   verbs: [get, list, watch{{ if $write }}, create, delete{{ end }}]
 {{- else if and $cronJobs $write }}
-# get: tell a Job that was started before from another one of its name.
+# get: distinguish a Job that was started before from another one of its name.
 # create: start a Job of a CronJob's template.
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [get, create]
 {{- end }}
-{{- end -}}
-
-{{/* Not empty if the canary is touched. */}}
-{{- define "reroll.canary" -}}
-{{- if and (ne .Values.source "watch") (not .Values.dryRun) (regexMatch "[1-9]" .Values.ingest.canaryInterval) }}true{{ end }}
+# list: see whether a pod of a workload started before the change.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]
+{{- if $write }}
+# create: say on a workload why it was rolled, or could not be.
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create]
+{{- end }}
 {{- end -}}
 
 {{/* What may be known of the cluster if all namespaces may count. */}}
 {{- define "reroll.clusterRules" -}}
-{{- include "reroll.namespaceRules" . }}
+# get: identify the cluster by kube-system{{ if .S.reload.onDelete }}, and take no config for deleted whose namespace is{{ end }}.
+- apiGroups: [""]
+  resources: [namespaces]
+  {{- if not .S.reload.onDelete }}
+  resourceNames: [kube-system]
+  {{- end }}
+  verbs: [get]
+{{- if .S.scope.namespaceSelector }}
+# list, watch: know which labels are selected.
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end }}
 {{- if include "reroll.canary" . }}
 # get: know the address of each API server, which sends audit events of its own.
 - apiGroups: [discovery.k8s.io]
@@ -124,44 +132,17 @@
 {{- end }}
 {{- end -}}
 
-{{/* What may be known of namespaces if all may count. */}}
-{{- define "reroll.namespaceRules" -}}
-{{- if not .Values.reload.onDelete -}}
-# get: identify the cluster.
-- apiGroups: [""]
-  resources: [namespaces]
-  resourceNames: [kube-system]
-  verbs: [get]
-{{- if .Values.scope.namespaceSelector }}
-# list: know at the start whose labels are selected.
-# watch: follow the labels from then on.
-- apiGroups: [""]
-  resources: [namespaces]
-  verbs: [list, watch]
-{{- end }}
-{{- else -}}
-# get: identify the cluster by kube-system, and take no config for deleted whose namespace is.
-{{- if .Values.scope.namespaceSelector }}
-# list: know at the start whose labels are selected.
-# watch: follow the labels from then on.
-{{- end }}
-- apiGroups: [""]
-  resources: [namespaces]
-  verbs: [get{{ if .Values.scope.namespaceSelector }}, list, watch{{ end }}]
-{{- end }}
-{{- end -}}
-
 {{/* What may be done in Reroll's own namespace. Kubernetes cannot limit create and list to names. */}}
 {{- define "reroll.ownRules" -}}
-{{- $canary := ternary " and reroll-canary" "" (and (ne (include "reroll.canary" .) "") (not (has "secrets" .Values.scope.resourcesToIgnore))) -}}
-{{- if or .Values.dryRun (has "jobs" .Values.scope.ignoredWorkloadTypes) -}}
+{{- $write := not .Values.dryRun }}
+{{- if or .Values.dryRun (has "jobs" .S.scope.ignoredWorkloadTypes) -}}
 # get: load the key that digests are made with.
 - apiGroups: [""]
   resources: [secrets]
   resourceNames: [reroll-digest-key]
   verbs: [get]
-{{- if not .Values.dryRun }}
-# create: make the key{{ if include "reroll.makesTLS" . }}, the CA and the certificate of ingest{{ end }}{{ $canary }}, once.
+{{- if $write }}
+# create: make the key, certificates and the canary, once.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create]
@@ -171,36 +152,29 @@
 # update: renew them.
 - apiGroups: [""]
   resources: [secrets]
-  resourceNames: [{{ include "reroll.ingestCASecretName" . }}, {{ include "reroll.tlsSecretName" . }}]
+  resourceNames: [{{ include "reroll.ingestService" . }}-ca, {{ include "reroll.tlsSecretName" . }}]
   verbs: [get, update]
 {{- end }}
 {{- else -}}
-{{- $pair := ternary ", and the CA and the certificate of ingest" "" (ne (include "reroll.makesTLS" .) "") -}}
-# get: load the key that digests are made with{{ $pair }}.
+# get: load the key that digests are made with, and certificates.
 # list: find at the start the manifests of Jobs whose recreation was cut short.
-# create: make the key{{ $canary }}, once, and keep the manifest of a Job before the Job is deleted{{ $pair }}.
-# update: keep that of a later attempt in its place{{ with $pair }}, and renew the certificate{{ end }}.
+# create: make the key, certificates and the canary, once, and keep the manifest of a Job before the Job is deleted.
+# update: keep that of a later attempt in its place, and renew certificates.
 # delete: drop the manifest once the Job is there again.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get, list, create, update, delete]
 {{- end }}
-{{- if not .Values.dryRun }}
-# get: see what has the name of a ConfigMap of the ledger without its label.
-{{- end }}
-# list: load the ledger, and see whether reloads are frozen or paused by an operator.
-# watch: see what another process notes in the ledger, and when reloads are frozen or paused.
-{{- if not .Values.dryRun }}
-# create: begin the ledger of a namespace{{ if include "reroll.canary" . }}, and make reroll-canary, once{{ end }}.
-# update: note in the ledger what is not on a workload.
-# delete: drop the ledger of a namespace without workloads.
+# {{ if $write }}get, {{ end }}list, watch: load and follow the ledger, and see whether rolls are frozen or paused.
+{{- if $write }}
+# create, update, delete: keep the ledger, which has what is not on a workload.
 {{- end }}
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [{{ if .Values.dryRun }}list, watch{{ else }}get, list, watch, create, update, delete{{ end }}]
+  verbs: [{{ if $write }}get, list, watch, create, update, delete{{ else }}list, watch{{ end }}]
 {{- if include "reroll.canary" . }}
 {{- range list "configmaps" "secrets" }}
-{{- if not (has . $.Values.scope.resourcesToIgnore) }}
+{{- if not (has . $.S.scope.resourcesToIgnore) }}
 # patch: update it, to check that its audit events arrive.
 - apiGroups: [""]
   resources: [{{ . }}]
@@ -209,9 +183,8 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if and (include "reroll.elects" .) (not .Values.dryRun) }}
-# get: see which replica leads.
-# update: lead on, or give it up.
+{{- if and (include "reroll.elects" .) $write }}
+# get, update: see which replica leads, and lead.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [stakater-reloader-lock]
@@ -220,5 +193,27 @@
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
+{{- end }}
+{{- end -}}
+
+{{/* What the admission webhook in a process of its own may know: single configs that a workload is marked for. */}}
+{{- define "reroll.admissionRules" -}}
+{{- $kinds := list }}
+{{- range list "configmaps" "secrets" }}
+{{- if not (has . $.S.scope.resourcesToIgnore) }}{{ $kinds = append $kinds . }}{{ end }}
+{{- end -}}
+# get: read the configs of a workload that is being written, to mark it.
+- apiGroups: [""]
+  resources: [{{ join ", " $kinds }}]
+  verbs: [get]
+{{- if .S.reload.csi }}
+# get: read the annotations of a class.
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasses]
+  verbs: [get]
+# list: read which versions the driver has mounted.
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasspodstatuses]
+  verbs: [list]
 {{- end }}
 {{- end -}}
