@@ -15,7 +15,7 @@ import (
 func TestLifetime(t *testing.T) {
 	l := ownLine(t, line.Options{
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: []string{"--set", "debounce.window="+window.String()},
+		Flags: []string{"--set", "debounce.window=" + window.String()},
 	})
 	r := newRoom(t, l)
 	r.create(configMap("app", map[string]string{"k": "0"}))

@@ -20,7 +20,7 @@ type hubAPI struct{ *line.Reroll }
 
 func startAPI(ctx context.Context, t *testing.T, h *hub) hubAPI {
 	t.Helper()
-	r, err := line.StartAPI(ctx, append([]string{"--set", "nats.url="+h.URL}, login(t, "nats", natsserver.HubUser)...)...)
+	r, err := line.StartAPI(ctx, append([]string{"--set", "nats.url=" + h.URL}, login(t, "nats", natsserver.HubUser)...)...)
 	must(t, err)
 	t.Cleanup(r.Kill)
 	return hubAPI{r}

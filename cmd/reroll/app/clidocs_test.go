@@ -185,7 +185,7 @@ func commandTables(all []*cobra.Command) string {
 		}
 		var own []string
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" {
+			if f.Name != "help" && !f.Hidden {
 				own = append(own, nameOf(f))
 			}
 		})

@@ -128,7 +128,7 @@ func TestAuditCheck(t *testing.T) {
 		},
 		"not set up": {[]view.Cluster{at(0, 0, feed(one, "notSetUp", 0)), at(9, 1, feed(one, "heard", 8))}, "", ExitDone, []string{"? canary through " + one + ": it was written, and no audit event has ever come", "it came back"}},
 		"refused":    {[]view.Cluster{at(0, 5, feed(one, "refused", 0))}, "", ExitFailed, []string{"✗ canary through " + one + ": it is not accepted"}},
-		"none sent":  {[]view.Cluster{at(0, 0), at(30, 0)}, "", ExitFailed, []string{"✗ canary: none are sent", "→ set the interval of canaries to 1m"}},
+		"none sent":  {[]view.Cluster{at(0, 0), at(30, 0)}, "", ExitFailed, []string{"✗ canary: none are sent", "→ set ingest.canaryInterval=1m"}},
 		"away":       {[]view.Cluster{away}, "", ExitFailed, []string{"✗ dispatcher: it has published no status lately", "→ reroll check"}},
 		"no status":  {nil, "", ExitFailed, []string{"status: waiting for the first status", "✗ dispatcher: it has published no status"}},
 		"another":    {[]view.Cluster{other}, "--cluster east", ExitUsage, []string{"there is no cluster east: west"}},
