@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// rolledCell counts the workloads that a change reached, each once, by what became of it.
+func rolledCell(r view.ChangeRow) cell {
+	became := map[ref]string{}
+	for _, reload := range r.Reloads {
+		what := "not needed"
+		switch outcome := reload.Outcome; {
+		case outcome == reloader.ReasonReloaded && reload.Rollout != nil && reload.Rollout.Result == reloader.ReasonStalled:
+			what = "stalled"
+		case outcome == reloader.ReasonReloaded:
+			what = "rolled"
+		case slices.Contains(reloader.DeadLetterReasons, outcome):
+			what = "failed"
+		}
+		became[workloadRef(reload.Cluster, reload.Workload)] = what
+	}
+	for _, p := range r.Pending {
+		became[workloadRef(p.Cluster, p.Workload)] = "waiting"
+		if p.Hold != nil {
+			became[workloadRef(p.Cluster, p.Workload)] = "held"
+		}
+	}
+	counts := map[string]int{}
+	for _, what := range became {
+		counts[what]++
+	}
+	var parts []string
+	c := cell{}
+	for _, what := range []string{"rolled", "stalled", "failed", "held", "waiting", "not needed"} {
+		if counts[what] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[what], what))
+		}
+	}
+	switch {
+	case counts["stalled"]+counts["failed"] > 0:
+		c.style = bad
+	case counts["held"]+counts["waiting"] > 0:
+		c.style = alert
+	}
+	c.text = orDash(strings.Join(parts, ", "))
+	return c
+}
+
+func keysOf(keys []reloader.KeyChange) string { return orDash(strings.Join(signedKeys(keys), ",")) }
+
+// signedKeys names keys, with the sign of those that were added or removed.
+func signedKeys(keys []reloader.KeyChange) (names []string) {
+	signs := map[reloader.KeyOp]string{reloader.KeyAdded: "+", reloader.KeyRemoved: "-"}
+	for _, k := range keys {
+		names = append(names, signs[k.Op]+k.Key)
+	}
+	return names
+}
+
+// whoOf names the candidates: of several, none is asserted.
+func whoOf(candidates []reloader.Candidate) string {
+	var names []string
+	for _, c := range candidates {
+		names = append(names, c.Name())
+	}
+	switch {
+	case len(names) > 1:
+		return "one of " + strings.Join(names, ", ")
+	case len(names) == 1 && candidates[0].Basis == reloader.BasisAmbiguous:
+		return "perhaps " + names[0]
+	}
+	return orDash(strings.Join(names, ""))
+}
+
+func whoCaused(causes []reloader.Cause) string {
+	var names []string
+	for _, c := range causes {
+		if who := whoOf(c.Candidates); who != dash {
+			names = union(names, []string{who})
+		}
+	}
+	return orDash(strings.Join(names, "; "))
+}
+
+// causesOf names each config behind a reload once, with all its keys that changed.
+func causesOf(r view.Reload) string {
+	var names []string
+	keys := map[string][]string{}
+	for _, c := range r.Causes {
+		name := nearName(c.Config, r.Workload)
+		names = union(names, []string{name})
+		keys[name] = union(keys[name], signedKeys(c.Keys))
+	}
+	for i, name := range names {
+		if len(keys[name]) > 0 {
+			names[i] += " [" + strings.Join(keys[name], ",") + "]"
+		}
+	}
+	return orDash(strings.Join(names, ","))
+}
