@@ -161,7 +161,7 @@ func TestFaults(t *testing.T) {
 				return strings.HasPrefix(s.cause, f.state+": ") && strings.Contains(s.cause, f.cause) && strings.Contains(s.next, f.next)
 			})
 			t.Logf("%+v", s)
-			status, err := d.shell("", "reroll status")
+			status, err := d.shell("", "reroll status -o wide")
 			d.must(err)
 			if listed := strings.Contains(status, ref+" ") || strings.Contains(status, ref+":"); listed == f.calm {
 				t.Errorf("%s\nis in the status: %t\n%s", s.cause, listed, status)
