@@ -183,7 +183,11 @@ func (s *session) unknown(r ref) verdict.Verdict {
 		plan := dialects.Compile(w)
 		of.Live = &verdict.Live{Asks: plan.OptedIn()}
 		for _, f := range (adoption.View{All: dialects, Dialects: dialects}).Mistakes(w) {
-			of.Live.Typo = firstOf(of.Live.Typo, f.Message)
+			said := f.Message
+			if !strings.HasSuffix(said, "?") {
+				said += ": " + f.Fix
+			}
+			of.Live.Typo = firstOf(of.Live.Typo, said)
 		}
 	}
 	return verdict.Judge(of)
