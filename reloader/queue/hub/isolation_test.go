@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,12 @@ func isolated(t *testing.T, url string) {
 	if err := heard.Unsubscribe(); err != nil { // it would answer the requests that follow
 		t.Fatal(err)
 	}
+	seen.eventually(t, func() error {
+		if len(seen.positions) < 4 {
+			return fmt.Errorf("not all have written their first positions: %v", seen.positions)
+		}
+		return nil
+	})
 	before := stored(t, url)
 	for _, try := range []struct{ subject, body string }{
 		{"reroll.change.c1.configmap.shop.x", "{}"},
