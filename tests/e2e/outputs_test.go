@@ -112,7 +112,7 @@ func (o *outputs) waitHeard(r *room) {
 	r.t.Helper()
 	r.must(line.Poll(r.ctx, func(context.Context) error {
 		var errs []error
-		for who, e := range map[string]*ear{"alerts": o.alerts, "calls": o.calls, "events": o.events} {
+		for who, e := range map[string]*ear{"alerts": o.alerts, "calls": o.calls} {
 			if heard := e.heard(); !bytes.Contains(heard, []byte("password")) || !bytes.Contains(heard, []byte(r.ns)) {
 				errs = append(errs, fmt.Errorf("%s have not heard of the Secret", who))
 			}
@@ -135,7 +135,7 @@ func (o *outputs) everything(r *room) map[string]said {
 		"the log of the caller": {[]byte(o.caller.Log()), "password"},
 		"alerts":                {o.alerts.heard(), "here : "},
 		"calls of the webhook":  {o.calls.heard(), "password"},
-		"the stream of events":  {o.events.heard(), "refused"},
+		"the stream of events":  {o.events.heard(), "changed"},
 	}
 	for _, p := range []*line.Reroll{r.line.Reroll, o.caller} {
 		metrics, err := p.Metrics(r.ctx)

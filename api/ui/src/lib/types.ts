@@ -61,8 +61,6 @@ export interface Rollout {
 export interface Cause {
   changeID: string;
   config: Config;
-  why: Reason;
-  clause?: string;
   keys?: KeyChange[];
   candidates?: Candidate[];
   source: string;
@@ -82,12 +80,9 @@ export interface Reload {
   patchedAt?: string;
   rollout?: Rollout;
   latencySeconds?: number;
-  dialect?: string;
-  strategy?: string;
   causes?: Cause[];
   /** With which words somebody asked for it, if no change is behind it. */
   requested?: string;
-  attempts?: number;
 }
 
 export interface Hold {
@@ -141,15 +136,11 @@ export interface Workload {
   cluster: string;
   workload: WorkloadRef;
   verdict: Verdict;
-  uid: string;
   dialect: string;
   strategy: string;
   dependencies?: Dependency[];
-  problems?: string[];
   hold?: Hold;
-  lastReload?: string;
   rollout?: Rollout;
-  updatedAt: string;
 }
 
 export interface Freeze {
@@ -182,9 +173,7 @@ export interface Cluster {
   namespace?: string;
   version?: string;
   instance?: string;
-  startedAt?: string;
   updatedAt?: string;
-  ready: boolean;
   dryRun?: boolean;
   storage?: string;
   sources?: { source: string; hints: number; lastAt: string }[];
@@ -272,6 +261,5 @@ export interface Stats {
 }
 
 export interface Self {
-  authenticated: boolean;
   user?: string;
 }
