@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -92,12 +91,7 @@ func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error)
 		p.managed = certificate.NewManaged(certificate.Options{Store: admissionStore{cluster.AdmissionCertificate(""), nil}, Of: "admission", Follows: true, Logger: p.logger})
 		p.start("admission certificate", p.managed.Run)
 	}
-	p.certificates.add("admission", func() (*x509.Certificate, error) {
-		if current, err := p.managed.Get(nil); err == nil {
-			return current.Leaf, nil
-		}
-		return nil, nil
-	})
+	p.certificates.addManaged("admission", p.managed)
 	return p.managed, nil
 }
 

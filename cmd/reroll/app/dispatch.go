@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -274,12 +273,7 @@ func (p *program) keepCertificate(cluster *kube.Cluster) {
 	})
 	p.ingestCertificate = made
 	p.start("ingest certificate", made.Run)
-	p.certificates.add("ingest", func() (*x509.Certificate, error) {
-		if current, err := made.Get(nil); err == nil {
-			return current.Leaf, nil
-		}
-		return nil, nil
-	})
+	p.certificates.addManaged("ingest", made)
 	if s.Source == config.SourceAudit {
 		p.health.add("ingest", func(context.Context) error {
 			_, err := made.Get(nil)

@@ -223,7 +223,7 @@ func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
 		}
 	}()
 	p.onEnd("ingest", server.Shutdown)
-	p.certificates.add("audit-client", func() (*x509.Certificate, error) { return server.ClientCertificate(), nil })
+	p.certificates.add("audit-client", server.ClientCertificate)
 	p.logger.Info("listening", "part", "ingest", "address", address.String())
 	return nil
 }
@@ -239,7 +239,6 @@ func (p *program) serveOps(context.Context) error {
 		return nil
 	})
 	p.start("health", p.health.run)
-	p.certificates.addFiles(p.settings)
 	p.registry.MustRegister(&p.certificates)
 	o := ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger}
 	if p.settings.Runs(config.Dispatches) {
