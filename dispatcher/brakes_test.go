@@ -202,5 +202,3 @@ func TestRatesHoldThroughRestarts(t *testing.T) {
 		})
 	}
 }
-
-const api scenario.Ref = "Deployment/api"

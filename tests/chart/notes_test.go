@@ -27,6 +27,28 @@ func notes(t *testing.T, args ...string) string {
 	return text
 }
 
+// TestNotesAreOfTheValues: the commands name the release's namespace, and the way in that its API has.
+func TestNotesAreOfTheValues(t *testing.T) {
+	const status = "   reroll status --reroll-namespace=" + namespace + "\n"
+	for name, c := range map[string]struct {
+		set       string
+		has, lack string
+	}{
+		"audit events":    {"dryRun=false", "   reroll audit setup --reroll-namespace=" + namespace + " --for kubeadm\n", "REROLL_TOKEN"},
+		"no audit events": {"source=watch", "only the field manager", "audit setup"},
+		"the API":         {"dryRun=true", status, "create token"},
+		"an exposed API":  {"config.api.auth=token,api.service.enabled=true,api.tls.existingSecret=t", "create token ACCOUNT --audience=reroll)\"\n" + status, ""},
+		"a hub":           {"mode=hub,nats.url=nats://n:4222", "reroll hub add c1 --nats-url=", "audit setup"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := notes(t, "--set", c.set)
+			if !strings.Contains(text, c.has) || c.lack != "" && strings.Contains(text, c.lack) {
+				t.Errorf("it has not %q, or has %q:\n%s", c.has, c.lack, text)
+			}
+		})
+	}
+}
+
 // TestPolicyHearsOfRotations asks the API server's own evaluator: updates of the Secrets Store CSI driver are heard of, and that it creates and
 // deletes is not.
 func TestPolicyHearsOfRotations(t *testing.T) {
