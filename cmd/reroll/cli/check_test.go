@@ -122,7 +122,7 @@ func TestNeedsAreTheChartsRights(t *testing.T) {
 	if len(granted) == 0 {
 		t.Error("the chart grants nothing")
 	}
-	for _, shape := range []string{"split", "ha"} {
+	for _, shape := range []string{"split"} {
 		granted, asked := grants(t, shape), map[string]bool{}
 		for _, n := range needs {
 			n.each(func(right string) {
