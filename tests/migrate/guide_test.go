@@ -16,7 +16,7 @@ const root = "../.."
 // The sections of the guide for Stakater Reloader that have commands.
 const (
 	before  = "What you need"
-	observe = "1. Observe beside it"
+	observe = "1. Observe next to it"
 	swap    = "2. Swap"
 	cleanUp = "3. Clean up"
 	goBack  = "Go back"

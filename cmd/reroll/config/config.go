@@ -134,17 +134,17 @@ type Debounce struct {
 
 // RolloutLimits hold workloads back.
 type RolloutLimits struct {
-	// Workloads that may roll in a minute, a tenth of them at once. 0 is no limit.
+	// Workloads that may roll in a minute, a tenth of them at once. 0 means no limit.
 	ReloadsPerMinute int `yaml:"reloadsPerMinute"`
-	// Workloads that may be rolling out at a time. 0 is no limit.
+	// Workloads that may be rolling out at a time. 0 means no limit.
 	MaxConcurrentRollouts int `yaml:"maxConcurrentRollouts"`
 	// Shortest time between two rolls of one workload.
 	MinReloadInterval time.Duration `yaml:"minReloadInterval"`
-	// Rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour. 0 is no limit.
+	// Rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour. 0 means no limit.
 	FlapLimit int `yaml:"flapLimit"`
 	// When workloads may roll: five fields of cron and a length, such as `CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h`. Empty means always.
 	MaintenanceWindows Windows `yaml:"maintenanceWindows"`
-	// When a rollout has stalled whose controller sets no deadline, as those of StatefulSets and DaemonSets. 0 is never.
+	// When a rollout has stalled whose controller sets no deadline, as those of StatefulSets and DaemonSets. 0 means never.
 	Deadline time.Duration `yaml:"deadline"`
 	// Roll one workload first, then a tenth of the others, then the rest, each when the rollouts before have ended. If one stalls, hold the rest.
 	HaltOnFailure bool `yaml:"haltOnFailure"`
