@@ -79,7 +79,7 @@ type SightRule struct {
 // SightRules are the rules of first sight, in the order in which they are asked. If none answers, the live write is the baseline.
 var SightRules = []SightRule{
 	{"unproven", "Content that nothing proves is where the workload begins.", unproven},
-	{"absent", "An absent config is where the workload begins, unless deletions count and a hint tells of one since.", absent},
+	{"absent", "An absent config is where the workload begins, unless deletions count and a hint has reported one since.", absent},
 	{"unread", "The content is read.", unread},
 	{"mark", "The mark of a tool, or its memory, proves what the workload was brought to.", marked},
 	{"foreign", "A config of another cluster is where the workload begins: its times are those of another clock.", foreign},
