@@ -150,7 +150,7 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	},
 	"the annotation's key misspelt": {
 		objects: app + deployment(`reloader.stakater.com/atuo: "true"`, fromApp), then: edit, calm: true,
-		state: "NotOptedIn", cause: "exists, and is not opted in. reloader.stakater.com/atuo is no annotation that stakater has: did you mean reloader.stakater.com/auto?", next: "annotate deployment/web",
+		state: "NotOptedIn", cause: "exists, and is not opted in. reloader.stakater.com/atuo is not an annotation of any tool: did you mean reloader.stakater.com/auto?", next: "annotate deployment/web",
 	},
 	"pods that cannot start": {
 		objects: app + strings.Replace(deployment(auto, fromApp), "    spec:\n", "    spec:\n      nodeSelector: {none: such}\n", 1), then: `kubectl -n $NAMESPACE patch deployment web --patch '{"spec":{"progressDeadlineSeconds":2}}'` + "\n" + edit,
