@@ -28,7 +28,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "reroll_admission_reviews_total", Help: "Requests of the admission webhook, by result.",
 		}, []string{"result"}),
 		prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "reroll_admission_review_seconds", Help: "Time for which the admission webhook delays the write of a workload.",
+			Name: "reroll_admission_review_seconds", Help: "Delay that the admission webhook adds to the write of a workload.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
 
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,

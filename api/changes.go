@@ -22,7 +22,7 @@ type ChangeFilter struct {
 	IncludeBaselines bool         `query:"includeBaselines" doc:"Also show baselines, the first sight of each config. They are hidden otherwise, unless type asks for them."`
 	WorkloadKind     string       `query:"workloadKind" maxLength:"63" doc:"Only changes that reached a workload of this kind." example:"Deployment"`
 	WorkloadName     string       `query:"workloadName" maxLength:"253" doc:"Only changes that reached a workload of this name."`
-	Outcome          view.Outcome `query:"outcome" doc:"Only changes of which a reload has this outcome."`
+	Outcome          view.Outcome `query:"outcome" doc:"Only changes with a reload that has this outcome."`
 	User             string       `query:"user" maxLength:"512" doc:"Only changes that this user may have made."`
 	Since            time.Time    `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only changes verified at this time or later (RFC 3339)."`
 }

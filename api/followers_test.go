@@ -122,7 +122,7 @@ func TestImpactIsAsCompleteAsWhatIsKnownOfOthers(t *testing.T) {
 	}{
 		"it is ready":                   {ready: true, behind: 3},
 		"it has just begun":             {want: "Cluster c9: The dispatcher is still recording"},
-		"its records are still to come": {ready: true, behind: 20_000, want: "Cluster c9: 20000 records of workloads were still to come."},
+		"its records are still to come": {ready: true, behind: 20_000, want: "Cluster c9: 20000 records of workloads have not arrived yet."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)

@@ -49,7 +49,7 @@ func mount(router chi.Router, a *server) *huma.OpenAPI {
 		inPlace(a, a.listChanges, listChanges, listReloads), 410)
 	get(h, "/api/v1/changes/{id}", "get-change", "Get one change, with all that came of it", "IDs are in the listing.", a.getChange, 404, 409)
 	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first",
-		"A reload is the decision about one workload: that it rolled, or why not, for which changes, when, and what became of the rollout.", inPlace(a, a.listReloads, listReloads), 410)
+		"A reload is the decision about one workload: whether it rolled and why, the changes that caused it, the time, and the result of the rollout.", inPlace(a, a.listReloads, listReloads), 410)
 	get(h, "/api/v1/reloads/{id}", "get-reload", "Get one reload", "IDs are in the listing.", a.getReload, 404, 409)
 	get(h, "/api/v1/workloads", "list-workloads", "List opted-in workloads by namespace and name",
 		"Each has what it depends on and its verdict: one state, one sentence, and the next command. With unsettled there are those that wait or need attention.", inPlace(a, a.listWorkloads, listWorkloads))
@@ -57,14 +57,14 @@ func mount(router chi.Router, a *server) *huma.OpenAPI {
 		"The verdict is about the whole workload, each explanation about one config.", inPlace(a, a.getWorkload, getWorkloads), 404)
 	get(h, "/api/v1/clusters", "list-clusters", "List clusters by name",
 		"Each has its health with its problems, where its hints come from, how much waits, and freezes, pauses and windows.", everywhere(a, a.listClusters, listClusters))
-	get(h, "/api/v1/self", "get-self", "Get who is asking, and which build answers", "Without authentication nobody is asking.", a.getSelf)
+	get(h, "/api/v1/self", "get-self", "Get who is asking, and which build answers", "Without authentication the user is empty.", a.getSelf)
 	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took",
-		"The span is cut into buckets of whole seconds. What is no longer kept is not counted.", inPlace(a, a.getStats, listChanges, listReloads))
+		"The span is cut into buckets of whole seconds. Records that are no longer kept are not counted.", inPlace(a, a.getStats, listChanges, listReloads))
 	impact := operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed",
 		"For use before a merge. Rates, limits of how many roll at once, steps, and pauses that select by labels are not foretold.", http.StatusUnsupportedMediaType)
 	huma.Register(h, impact, a.listImpact)
 	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Hear which listings have changed, as server-sent events",
-		"Ask again for what you show when an event names its listing. Nothing is replayed: whoever opens a stream is told of everything at once.")
+		"Ask again for what you show when an event names its listing. Nothing is replayed: a new stream begins with an event that names every listing.")
 	events.Responses = describeEvents(h)
 	huma.Register(h, events, inPlace(a, a.streamEvents, watchChanges, watchReloads, watchWorkloads))
 	view.Settle(h.OpenAPI().Components.Schemas)

@@ -44,7 +44,7 @@ func (a *server) doubts(ctx context.Context, some func(c *projection.ClusterStat
 		}
 	}
 	if len(found) > 0 && !a.sees(ctx, Deed{Verb: listClusters.verb, Resource: listClusters.resource}) {
-		return []string{"Some clusters have not been heard of lately. What is on record of them may be out of date."}
+		return []string{"Some clusters have not reported lately. Their records may be out of date."}
 	}
 	return found
 }

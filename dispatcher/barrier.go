@@ -84,7 +84,7 @@ func (d *Dispatcher) relisting(namespace string) (pending []string) {
 	defer d.unlock()
 	for ref, t := range b.index.patterned[namespace] {
 		if t.relist && t.tries < maxTries {
-			pending = append(pending, ref.String()+": its patterns are to be matched")
+			pending = append(pending, ref.String()+": its patterns must be matched")
 		}
 	}
 	return pending

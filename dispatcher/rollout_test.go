@@ -187,7 +187,7 @@ func TestRolloutIsTold(t *testing.T) {
 		w.pass(time.Minute)
 		w.say(web, 2, allNew)
 		if diff := testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP reroll_rollouts_total Results of rollouts after a reload. One that waits for somebody, or has stalled, may still roll out, and counts again then.
+# HELP reroll_rollouts_total Results of rollouts after a reload. One that waits for an operator, or has stalled, may still roll out, and counts again then.
 # TYPE reroll_rollouts_total counter
 reroll_rollouts_total{result="Overtaken"} 0
 reroll_rollouts_total{result="RolledOut"} 1

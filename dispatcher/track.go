@@ -50,7 +50,7 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 		return // the answer to our own patch was newer
 	case !known:
 		if t != nil {
-			b.rollouts.overtake(t, "it was made anew")
+			b.rollouts.overtake(t, "it was created again")
 		}
 		t = &tracked{in: b.common, w: w, plan: &dialect.Plan{Workload: w}, edges: map[reloader.Config]*edge{}}
 		t.relist = true

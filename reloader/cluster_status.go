@@ -31,7 +31,7 @@ type ClusterStatus struct {
 	// Workloads are opted in, Pending of them wait to be rolled, and Held counts those by reason.
 	Workloads       int            `json:"workloads" doc:"How many workloads are opted in."`
 	Pending         int            `json:"pending,omitempty" doc:"How many of them wait to be rolled."`
-	Held            map[Reason]int `json:"held,omitempty" doc:"How many of those wait for which reason."`
+	Held            map[Reason]int `json:"held,omitempty" doc:"The number of those by reason."`
 	OldestPendingAt time.Time      `json:"oldestPendingAt,omitzero" doc:"When the oldest change was verified that is still on its way to a workload; what held back workloads wait for does not count, unless patches fail or a limit is on. Absent if there is none."`
 	HintsPending    int64          `json:"hintsPending,omitempty" doc:"How many hints were stored and not done yet when they were last counted, at most some 15 s before updatedAt."`
 	Freeze          Freeze         `json:"freeze,omitzero" doc:"The freeze of the whole cluster. Absent if there is none."`

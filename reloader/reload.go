@@ -28,7 +28,7 @@ type Cause struct {
 type Reload struct {
 	ID         string      `json:"id" doc:"Identifies the reload." example:"r-mfrggzdfmztwq2lk"`
 	Cluster    string      `json:"cluster" doc:"The cluster that the workload is in."`
-	Workload   WorkloadRef `json:"workload" doc:"The workload that was to be rolled."`
+	Workload   WorkloadRef `json:"workload" doc:"The workload of the decision."`
 	UID        string      `json:"uid" doc:"The UID of the workload."`
 	Dialect    string      `json:"dialect,omitempty" doc:"Whose annotations asked for the reload." example:"stakater"`
 	Strategy   string      `json:"strategy,omitempty" doc:"How the mark was written." example:"env-vars"`
@@ -62,7 +62,7 @@ func (r Reload) Latency() (took time.Duration, ok bool) {
 
 // Rollout is what became of a workload after it was given a new template.
 type Rollout struct {
-	Result    Reason    `json:"result" doc:"Rolling, RolledOut, Stalled, Overtaken or WaitingForOperator. What waits or has stalled may still roll out."`
+	Result    Reason    `json:"result" doc:"Rolling, RolledOut, Stalled, Overtaken or WaitingForOperator. A waiting or stalled one may still roll out."`
 	Message   string    `json:"message,omitempty" doc:"Explains a result other than RolledOut, for people."`
 	StartedAt time.Time `json:"startedAt" doc:"When the template was written, or when the rollout continued after it had waited."`
 	EndedAt   time.Time `json:"endedAt,omitzero" doc:"When the result was seen. Absent while it is Rolling."`

@@ -17,7 +17,7 @@ type Cluster struct {
 	verdict.Standing
 	LastChangeAt time.Time           `json:"lastChangeAt,omitzero" doc:"When the newest change was verified. Absent if none is on record."`
 	LastReloadAt time.Time           `json:"lastReloadAt,omitzero" doc:"When the newest reload was decided. Absent if none is on record."`
-	Forward      []reloader.Position `json:"forward,omitempty" doc:"For each stream, how far the cluster's records have come to the hub that answers. Absent if this is no hub."`
+	Forward      []reloader.Position `json:"forward,omitempty" doc:"For each stream, how far the cluster's records have come to the hub that answers. Absent unless this is a hub."`
 }
 
 // FromCluster returns the view of c at a time: without the freeze and the pauses that have ended.
@@ -59,7 +59,7 @@ func Stale(c *projection.ClusterState, now time.Time) string {
 	case !v.Health.IsUp() || !c.Status.Ready:
 		return v.Problems[0].Message + " What is on record may be out of date."
 	case c.Positions[stateStream].Behind > farBehind:
-		return fmt.Sprintf("%d records of workloads were still to come. What is on record may be out of date.", c.Positions[stateStream].Behind)
+		return fmt.Sprintf("%d records of workloads have not arrived yet. The records may be out of date.", c.Positions[stateStream].Behind)
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ type Impact struct {
 	Config        reloader.Config    `json:"config" doc:"The config."`
 	Keys          []string           `json:"keys" nullable:"false" doc:"The keys that are supposed to change. Empty means any."`
 	RollsNow      int                `json:"rollsNow" doc:"How many workloads would roll at once."`
-	RollsLater    int                `json:"rollsLater" doc:"How many would roll later, some only once somebody has looked: their verdicts say why."`
+	RollsLater    int                `json:"rollsLater" doc:"How many would roll later, some only after an operator has acted: their verdicts say why."`
 	NotifiedCount int                `json:"notifiedCount" doc:"For how many a webhook would be called instead."`
 	NeverCount    int                `json:"neverCount" doc:"How many would not roll for it at all: their verdicts say why."`
 	Workloads     []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config, those of other clusters too."`

@@ -12,10 +12,10 @@ import (
 // Stats counts what happened in a span of time.
 type Stats struct {
 	Since         time.Time  `json:"since" doc:"The beginning of the span."`
-	Until         time.Time  `json:"until" doc:"The end of the span, which is no part of it."`
+	Until         time.Time  `json:"until" doc:"The end of the span, exclusive."`
 	BucketSeconds int64      `json:"bucketSeconds" doc:"How long each bucket is."`
 	Total         Counts     `json:"total" doc:"The whole span."`
-	Buckets       []Bucket   `json:"buckets" nullable:"false" doc:"The span in pieces, oldest first; also those in which nothing happened."`
+	Buckets       []Bucket   `json:"buckets" nullable:"false" doc:"The span in pieces, oldest first; also empty ones."`
 	Workloads     []TopEntry `json:"workloads" nullable:"false" doc:"The workloads that rolled most, at most ten."`
 	Configs       []TopEntry `json:"configs" nullable:"false" doc:"The configs that changed most, at most ten."`
 	Warnings      []string   `json:"warnings" nullable:"false" doc:"What may be missing from this answer, for people. Empty if it is complete."`

@@ -81,7 +81,7 @@ func New(o Options) *Canary {
 	}
 	c.observe("reroll_canary_age_seconds", "Time since a canary last came back from the API server that has been quiet longest.", nil,
 		func() float64 { return c.age(time.Now()).Seconds() })
-	c.observe("reroll_feed_silent", "Whether some API server accepts canaries of which no audit event comes.", nil,
+	c.observe("reroll_feed_silent", "Whether some API server accepts canaries and sends no audit event for them.", nil,
 		func() float64 { return float64(min(1, c.count(silent))) })
 	for _, s := range states {
 		c.observe("reroll_canary_addresses", "API servers, by what canaries have told about their audit events.",

@@ -121,7 +121,7 @@ func (f *follows) ask(c reloader.Config, now time.Time) (number uint64, unknown 
 // newest returns what the newest copy of c says.
 func (f *follows) newest(c reloader.Config) (Remote, error) {
 	if _, out := f.leftOut[c]; out {
-		return Remote{}, FollowError{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and nobody is asked for this one", c, reloader.MaxWanted, c.Cluster)}
+		return Remote{}, FollowError{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and this one is ignored", c, reloader.MaxWanted, c.Cluster)}
 	}
 	copied, heard := f.copies[c]
 	switch {

@@ -94,9 +94,9 @@ func New(o Options) *Metrics {
 		attempts: counters("reroll_reload_attempts_total",
 			"Attempts to patch a workload, or to call a webhook for it, by what came of them.", "result"),
 		rollouts: counters("reroll_rollouts_total",
-			"Results of rollouts after a reload. One that waits for somebody, or has stalled, may still roll out, and counts again then.", "result"),
+			"Results of rollouts after a reload. One that waits for an operator, or has stalled, may still roll out, and counts again then.", "result"),
 		unchanged: counter("reroll_unchanged_looks_total",
-			"Looks at configs that found the content as it was: what was told twice, or was no edit."),
+			"Looks at configs that found the content as it was: duplicate reports, and writes without an edit."),
 		coalesced: counter("reroll_coalesced_changes_total",
 			"Changes that needed no roll of their own, because one roll of the workload brought several."),
 	}
@@ -113,13 +113,13 @@ func (m *Metrics) registerSweeps(o Options) {
 	m.sweeps.took = newSweepTimes()
 	o.Registerer.MustRegister(m.sweeps.took,
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "reroll_sweep_drift_total", Help: "Changes that a sweep found and no hint told of within five minutes: what the feed has missed.",
+			Name: "reroll_sweep_drift_total", Help: "Changes that a resync found and no hint reported within five minutes.",
 		}, func() float64 { return float64(m.Drift()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 until the sweep at the start has ended, and for good without others.",
 		}, func() float64 { return float64(m.sweeps.at.Load()) / 1e9 }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "reroll_sweep_interval_seconds", Help: "How often configs are to be looked at, resyncInterval; 0 is at the start only.",
+			Name: "reroll_sweep_interval_seconds", Help: "Interval between resyncs, resyncInterval; 0 means at the start only.",
 		}, o.SweepInterval.Seconds))
 }
 

@@ -146,7 +146,7 @@ func (b *batch) list(object []byte) error {
 	})
 	switch {
 	case errors.Is(err, errSplit):
-		return malformed("it is no valid JSON, or ends before it is complete: %v", err)
+		return malformed("it is not valid JSON, or is incomplete: %v", err)
 	case err != nil:
 		return err
 	case head["kind"] != listKind || head["apiVersion"] != listAPIVersion:
@@ -157,7 +157,7 @@ func (b *batch) list(object []byte) error {
 		return malformed("its items are not an array")
 	}
 	if err := splitArray(items, b.item); errors.Is(err, errSplit) {
-		return malformed("it is no valid JSON, or ends before it is complete: %v", err)
+		return malformed("it is not valid JSON, or is incomplete: %v", err)
 	} else if err != nil {
 		return err
 	}

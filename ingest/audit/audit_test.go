@@ -271,8 +271,8 @@ func TestBadBodies(t *testing.T) {
 		"null":                {"null", "not a JSON object"},
 		"array":               {"[" + secret + "]", "not a JSON object"},
 		"byte order mark":     {"\ufeff" + whole, "not a JSON object"},
-		"cut in an item":      {whole[:len(whole)-30], "ends before it is complete"},
-		"cut behind an item":  {strings.TrimSuffix(whole, "]}\n"), "ends before it is complete"},
+		"cut in an item":      {whole[:len(whole)-30], "is incomplete"},
+		"cut behind an item":  {strings.TrimSuffix(whole, "]}\n"), "is incomplete"},
 		"another list":        {whole + whole, "something follows"},
 		"garbage behind":      {whole + "}", "something follows"},
 		"one event":           {secret, "not kind EventList"},
@@ -280,10 +280,10 @@ func TestBadBodies(t *testing.T) {
 		"kind of a number":    {strings.Replace(whole, `"EventList"`, "7", 1), "not kind EventList"},
 		"items of an object":  {`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":{"secret":1}}`, "items are not an array"},
 		"items twice":         {strings.Replace(whole, `"items"`, `"items":[],"items"`, 1), "items twice"},
-		"missing comma":       {list(secret + secret), "no valid JSON"},
-		"comma too many":      {list(secret, ""), "no valid JSON"},
-		"brackets do not fit": {strings.Replace(whole, "]}\n", "}}\n", 1), "no valid JSON"},
-		"key without quotes":  {strings.Replace(whole, `"metadata"`, "metadata", 1), "no valid JSON"},
+		"missing comma":       {list(secret + secret), "not valid JSON"},
+		"comma too many":      {list(secret, ""), "not valid JSON"},
+		"brackets do not fit": {strings.Replace(whole, "]}\n", "}}\n", 1), "not valid JSON"},
+		"key without quotes":  {strings.Replace(whole, `"metadata"`, "metadata", 1), "not valid JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Decode([]byte(c.body), options())

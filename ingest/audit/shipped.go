@@ -34,7 +34,7 @@ func DecodeShipped(body []byte, opts Options) (Result, error) {
 	case len(trimLeft(body)) == 0:
 		return Result{}, malformed("it is empty")
 	case !d.understood:
-		return Result{}, malformed("it is no valid JSON, or neither object nor array, or ends before it is complete")
+		return Result{}, malformed("it is not valid JSON, is neither object nor array, or is incomplete")
 	case d.Received > 0 && d.Received == d.Skipped[SkipNoEvent]:
 		return Result{}, errNoEvents
 	}

@@ -128,7 +128,7 @@ func (h *handler) take(r *http.Request, to *route, cluster string, started time.
 		err := h.opts.Sink.Put(ctx, result.Hints)
 		h.metrics.putDuration.Observe(h.opts.Now().Sub(began).Seconds())
 		if err != nil {
-			no := refuse(http.StatusServiceUnavailable, "the hints cannot be stored now, so the batch is to be sent again; see the log and the readiness of Reroll")
+			no := refuse(http.StatusServiceUnavailable, "the hints cannot be stored now, so send the batch again; see the log and the readiness of Reroll")
 			no.cause = err
 			return no
 		}
@@ -144,7 +144,7 @@ var errBusy = errors.New("no turn within the time for a body")
 
 // busy refuses a body for which there is no room now.
 func busy(cause error) *refusal {
-	no := refuse(http.StatusServiceUnavailable, "too many audit batches at a time; this one is to be sent again")
+	no := refuse(http.StatusServiceUnavailable, "too many audit batches at a time; send this one again")
 	no.cause = cause
 	return no
 }

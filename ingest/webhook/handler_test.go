@@ -85,7 +85,7 @@ func TestRefusals(t *testing.T) {
 		"compressed":             {body, header("Content-Encoding", "gzip"), 415, "Content-Encoding"},
 		"empty":                  {"", nil, 400, "empty"},
 		"null":                   {"null", nil, 400, "not a JSON object"},
-		"cut":                    {body[:100], nil, 400, "before it is complete"},
+		"cut":                    {body[:100], nil, 400, "incomplete"},
 		"second document":        {body + body, nil, 400, "something follows"},
 		"other version":          {strings.Replace(body, "k8s.io/v1", "k8s.io/v1beta1", 1), nil, 400, "--audit-webhook-version"},
 		"too many events":        {strings.Replace(body, "{}]", "{},{},{}]", 1), nil, 413, "--audit-webhook-batch-max-size"},

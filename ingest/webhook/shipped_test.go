@@ -104,7 +104,7 @@ func TestShippedRefusals(t *testing.T) {
 		"not deflated":      {logLine, header("Content-Encoding", "deflate"), 400, "could not be read"},
 		"compressed, cut":   {compressed(logLine, gzipped)[:60], header("Content-Encoding", "gzip"), 400, "could not be read"},
 		"empty":             {"", nil, 400, "empty"},
-		"no JSON":           {"hello\n", nil, 400, "no valid JSON"},
+		"no JSON":           {"hello\n", nil, 400, "not valid JSON"},
 		"bomb":              {bomb, header("Content-Encoding", "gzip"), 413, "longer than 5000"},
 		"too long":          {logLine + strings.Repeat(" ", 2000), nil, 413, "smaller requests"},
 		"too many events":   {"[{},{},{},{}]", nil, 413, "smaller requests"},
@@ -181,10 +181,10 @@ func TestFirehoseIsAnsweredAsItAsks(t *testing.T) {
 	}{
 		"stored":      {request, &sink{}, nil, 200, "", 1},
 		"compressed":  {compressed(request, gzipped), &sink{}, header("Content-Encoding", "gzip"), 200, "", 1},
-		"not stored":  {request, &sink{err: errors.New("disk full")}, nil, 503, "sent again", 0},
+		"not stored":  {request, &sink{err: errors.New("disk full")}, nil, 503, "send the batch again", 0},
 		"unknown":     {request, &sink{}, header(accessKey, "another"), 401, "bearer token", 0},
 		"not allowed": {request, &sink{}, func(r *http.Request) { r.URL.Path = "/v1/shipped/test" }, 403, "cluster test", 0},
-		"no JSON":     {"x", &sink{}, nil, 400, "no valid JSON", 0},
+		"no JSON":     {"x", &sink{}, nil, 400, "not valid JSON", 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

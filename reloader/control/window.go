@@ -44,7 +44,7 @@ func ParseWindow(text string) (Window, error) {
 	last := fields[len(fields)-1]
 	length, err := time.ParseDuration(last)
 	if err != nil || length < minLength || length > maxLength {
-		return Window{}, fmt.Errorf("%.40q is no length of a window between %s and %s, such as 6h", last, minLength, maxLength)
+		return Window{}, fmt.Errorf("%.40q is not a length of a window between %s and %s, such as 6h", last, minLength, maxLength)
 	}
 	schedule, err := cron.ParseStandard(strings.Join(fields[:len(fields)-1], " "))
 	if err != nil {

@@ -76,7 +76,7 @@ func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), for
 			}
 			w.stores[kind.Kind][namespace] = informer.GetIndexer()
 			has, failed, err := c.feed(informer, c.strip(kind), w.handler(), kind.Optional, func(err error) {
-				c.logger().Warn("workloads of a kind that is no part of Kubernetes cannot be listed yet", "kind", kind.Kind, "error", err)
+				c.logger().Warn("workloads of a kind that is not part of Kubernetes cannot be listed yet", "kind", kind.Kind, "error", err)
 			})
 			if err != nil {
 				return fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)

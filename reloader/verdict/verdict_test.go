@@ -143,7 +143,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"frozen elsewhere": {
 			record: hold(reloader.ReasonFrozen, "sale", time.Time{}),
 			status: &reloader.ClusterStatus{Namespace: "ops", Freeze: reloader.Freeze{Frozen: true}},
-			state:  Frozen, message: `All reloads are frozen ("sale") until somebody resumes them.`, next: "reroll resume -A --reroll-namespace ops",
+			state:  Frozen, message: `All reloads are frozen ("sale") until they are resumed.`, next: "reroll resume -A --reroll-namespace ops",
 		},
 		"frozen by what cannot be read": {
 			record: hold(reloader.ReasonFrozen, "ConfigMap reroll-control: it cannot be read", time.Time{}), status: unread,

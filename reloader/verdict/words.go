@@ -60,7 +60,7 @@ func terms(f reloader.Freeze) string {
 		text += " since " + clock(f.Since)
 	}
 	if f.Until.IsZero() {
-		return text + " until somebody resumes them"
+		return text + " until they are resumed"
 	}
 	return text + " until " + clock(f.Until)
 }

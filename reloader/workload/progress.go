@@ -36,10 +36,10 @@ type Progress struct {
 // Why a rollout waits for somebody. WhyEmpty and WhySuspend leave no pod with old content.
 const (
 	WhyPaused   = "it is paused: spec.paused"
-	WhyOnDelete = "its pods are replaced only when somebody deletes them: the update strategy is OnDelete"
+	WhyOnDelete = "its pods are replaced only when they are deleted: the update strategy is OnDelete"
 	WhyEmpty    = "it has no replicas: the next pods start with the new content"
 	WhySuspend  = "it is suspended: spec.suspend"
-	WhyManual   = "it has no trigger of type ConfigChange: somebody has to start the rollout"
+	WhyManual   = "it has no trigger of type ConfigChange: start the rollout by hand"
 	whyDeadline = "its progress deadline is exceeded"
 )
 

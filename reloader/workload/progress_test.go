@@ -91,7 +91,7 @@ func TestPhase(t *testing.T) {
 		{"StatefulSet", "its controller counts who is ready", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, replicas: 3, updatedReplicas: 3, readyReplicas: 3}}`, workload.RolledOut, ""},
 		{"StatefulSet", "ready, but not for long enough", `{` + seen + `spec: {replicas: 3, minReadySeconds: 9}, status: {observedGeneration: 4, replicas: 3, updatedReplicas: 3, readyReplicas: 3}}`, workload.Rolling, ""},
 		{"StatefulSet", "one after the other", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, replicas: 3, updatedReplicas: 1, availableReplicas: 2}}`, workload.Rolling, ""},
-		{"StatefulSet", "somebody deletes pods", `{` + seen + `spec: {replicas: 3, updateStrategy: {type: OnDelete}}, status: {observedGeneration: 4, replicas: 3, availableReplicas: 3}}`, workload.Waiting, "its pods are replaced only when somebody deletes them: the update strategy is OnDelete"},
+		{"StatefulSet", "somebody deletes pods", `{` + seen + `spec: {replicas: 3, updateStrategy: {type: OnDelete}}, status: {observedGeneration: 4, replicas: 3, availableReplicas: 3}}`, workload.Waiting, "its pods are replaced only when they are deleted: the update strategy is OnDelete"},
 		{"StatefulSet", "somebody has deleted all pods", `{` + seen + `spec: {replicas: 3, updateStrategy: {type: OnDelete}}, ` + deploy + `}}`, workload.RolledOut, ""},
 		{"StatefulSet", "above the partition it is at work", `{` + seen + `spec: {replicas: 3, updateStrategy: {rollingUpdate: {partition: 1}}}, status: {observedGeneration: 4, replicas: 3, updatedReplicas: 1, availableReplicas: 3}}`, workload.Rolling, ""},
 		{"StatefulSet", "below the partition nothing happens", `{` + seen + `spec: {replicas: 3, updateStrategy: {rollingUpdate: {partition: 1}}}, status: {observedGeneration: 4, replicas: 3, updatedReplicas: 2, availableReplicas: 3}}`, workload.Waiting, "the pods below spec.updateStrategy.rollingUpdate.partition keep the old template"},
@@ -99,7 +99,7 @@ func TestPhase(t *testing.T) {
 
 		{"DaemonSet", "every node has a new pod", `{` + seen + `status: {observedGeneration: 4, desiredNumberScheduled: 2, updatedNumberScheduled: 2, numberAvailable: 2}}`, workload.RolledOut, ""},
 		{"DaemonSet", "node by node", `{` + seen + `status: {observedGeneration: 4, desiredNumberScheduled: 2, updatedNumberScheduled: 1, numberAvailable: 2}}`, workload.Rolling, ""},
-		{"DaemonSet", "somebody deletes pods", `{` + seen + `spec: {updateStrategy: {type: OnDelete}}, status: {observedGeneration: 4, desiredNumberScheduled: 2, numberAvailable: 2}}`, workload.Waiting, "its pods are replaced only when somebody deletes them: the update strategy is OnDelete"},
+		{"DaemonSet", "somebody deletes pods", `{` + seen + `spec: {updateStrategy: {type: OnDelete}}, status: {observedGeneration: 4, desiredNumberScheduled: 2, numberAvailable: 2}}`, workload.Waiting, "its pods are replaced only when they are deleted: the update strategy is OnDelete"},
 		{"DaemonSet", "no node wants it", `{` + seen + `status: {observedGeneration: 4}}`, workload.Waiting, "it has no replicas: the next pods start with the new content"},
 
 		{"CronJob", "nothing of it is rolled out", `{}`, "", ""},
@@ -125,7 +125,7 @@ func TestPhase(t *testing.T) {
 		{"DeploymentConfig", "its controller gave up", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, ` + exceed + `}}`, workload.Stalled, "its progress deadline is exceeded"},
 		{"DeploymentConfig", "somebody cancelled it", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, conditions: [{type: Available, status: "False"}, {type: Progressing, status: "False", reason: RolloutCancelled}]}}`, workload.Stalled, "its rollout was cancelled"},
 		{"DeploymentConfig", "it is paused", `{` + seen + `spec: {replicas: 3, paused: true}, status: {observedGeneration: 4, replicas: 3}}`, workload.Waiting, "it is paused: spec.paused"},
-		{"DeploymentConfig", "somebody starts its rollouts", `{` + seen + `spec: {replicas: 3, triggers: [{type: ImageChange}]}, status: {observedGeneration: 4, replicas: 3}}`, workload.Waiting, "it has no trigger of type ConfigChange: somebody has to start the rollout"},
+		{"DeploymentConfig", "somebody starts its rollouts", `{` + seen + `spec: {replicas: 3, triggers: [{type: ImageChange}]}, status: {observedGeneration: 4, replicas: 3}}`, workload.Waiting, "it has no trigger of type ConfigChange: start the rollout by hand"},
 		{"DeploymentConfig", "changes start its rollouts", `{` + seen + `spec: {replicas: 3, triggers: [{type: ImageChange}, {type: ConfigChange}]}, status: {observedGeneration: 4, replicas: 3}}`, workload.Rolling, ""},
 	}
 	covered := map[string]bool{}

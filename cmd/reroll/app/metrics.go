@@ -11,7 +11,7 @@ import (
 func newRegistry(version, role string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "reroll_build_info", Help: "Always 1: which version this process is of, and in which role it runs.",
+		Name: "reroll_build_info", Help: "Always 1: the version and role of this process.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version(), "role": role},
 	})
 	build.Set(1)

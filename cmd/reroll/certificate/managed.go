@@ -84,7 +84,7 @@ func (m *Managed) Run(ctx context.Context) error {
 			bad = ""
 		case ctx.Err() == nil && err.Error() != bad:
 			bad = err.Error()
-			m.options.Logger.Warn("a certificate could not be looked after, and is looked after again", "certificate", m.options.Of, "error", err)
+			m.options.Logger.Warn("a certificate could not be checked, and is checked again", "certificate", m.options.Of, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -178,7 +178,7 @@ func (m *Managed) agree(ctx context.Context) (material, error) {
 	var stored material
 	if version != "" {
 		if stored, err = parse(data); err != nil {
-			m.options.Logger.Warn("a stored certificate cannot be used, and is made anew", "certificate", m.options.Of, "error", err)
+			m.options.Logger.Warn("a stored certificate cannot be used, and is made again", "certificate", m.options.Of, "error", err)
 		}
 	}
 	if last := m.current.Load(); stored.server == nil && last != nil {

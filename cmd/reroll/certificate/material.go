@@ -225,7 +225,7 @@ func parse(data map[string][]byte) (material, error) {
 		return material{}, fmt.Errorf("%s: %w", keyServer, err)
 	}
 	if _, ok := server.PrivateKey.(*ecdsa.PrivateKey); !ok {
-		return material{}, fmt.Errorf("%s is no key of an elliptic curve", keyKey)
+		return material{}, fmt.Errorf("%s is not an elliptic curve key", keyKey)
 	}
 	m.server = &server
 	return m, nil

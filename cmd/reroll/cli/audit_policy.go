@@ -52,10 +52,10 @@ rules:
 func withOurRules(content []byte) (string, error) {
 	var theirs, ours auditv1.Policy
 	if err := yaml.UnmarshalStrict(content, &theirs); err != nil {
-		return "", fmt.Errorf("it is no audit policy: %w", err)
+		return "", fmt.Errorf("it is not an audit policy: %w", err)
 	}
 	if theirs.Kind != "Policy" || theirs.APIVersion != auditv1.SchemeGroupVersion.String() {
-		return "", fmt.Errorf("it is no audit policy: kind %q of apiVersion %q is not Policy of %s", theirs.Kind, theirs.APIVersion, auditv1.SchemeGroupVersion)
+		return "", fmt.Errorf("it is not an audit policy: kind %q of apiVersion %q is not Policy of %s", theirs.Kind, theirs.APIVersion, auditv1.SchemeGroupVersion)
 	}
 	if _, err := policy.LoadPolicyFromBytes(content); err != nil {
 		return "", fmt.Errorf("the API server would not start with it: %w", err)

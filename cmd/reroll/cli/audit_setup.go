@@ -62,7 +62,7 @@ func (s *auditSetup) command() *cobra.Command {
 	f.StringVar(&s.distribution, "for", "", "`KIND` of the cluster")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(distribution.Names(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagRequired("for")
-	f.StringVar(&s.policy, "policy", "", "audit policy of the API server, to which Reroll's rules are added")
+	f.StringVar(&s.policy, "policy", "", "audit policy of the API server; Reroll's rules are added to it")
 	f.StringVar(&s.print, "print", "", "print one file, and write none: policy, kubeconfig or settings")
 	_ = cmd.RegisterFlagCompletionFunc("print", cobra.FixedCompletions([]string{"policy", "kubeconfig", "settings"}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&s.out, "out", auditFolder, "folder for the files")
@@ -133,7 +133,7 @@ func (s *auditSetup) check(d distribution.Distribution) error {
 	case s.print != "" && s.print != "policy" && s.print != "kubeconfig" && s.print != "settings":
 		return fmt.Errorf("--print: %q is none of policy, kubeconfig, settings", s.print)
 	case s.print == "policy" && d.Dir == "" && !d.TakesPolicy:
-		return fmt.Errorf("--print: %s lets nobody choose the audit policy: use %s; see %s", d.Title, d.Instead, d.Guide())
+		return fmt.Errorf("--print: %s does not let you choose the audit policy: use %s; see %s", d.Title, d.Instead, d.Guide())
 	case s.print == "kubeconfig" && d.Dir == "":
 		return fmt.Errorf("--print: %s gives its API server no kubeconfig: use %s; see %s", d.Title, d.Instead, d.Guide())
 	case s.token != "" && d.Forwarded:

@@ -213,7 +213,7 @@ func TestSetupFromReleases(t *testing.T) {
 		"a file alone":   {nil, "--for talos --print settings", says{out: "client-key-data", secret: true}},
 		"no such file":   {nil, "--for kubeadm --print all", says{err: "is none of policy, kubeconfig, settings"}},
 		"no kubeconfig":  {nil, "--for openshift --print kubeconfig", says{err: "gives its API server no kubeconfig"}},
-		"no policy":      {nil, "--for kubeadm --policy ca.crt", says{err: "--policy: ca.crt: it is no audit policy"}},
+		"no policy":      {nil, "--for kubeadm --policy ca.crt", says{err: "--policy: ca.crt: it is not an audit policy"}},
 		"a long policy":  {nil, "--for kubeadm --policy long", says{err: "--policy: long is longer than"}},
 		"a policy where": {nil, "--for kubeadm --policy missing", says{err: "--policy: open missing"}},
 

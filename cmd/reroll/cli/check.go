@@ -186,7 +186,7 @@ func (f *findings) checkCluster(s *session, c view.Cluster) {
 		return
 	}
 	if c.Drift > 0 {
-		f.add(check, careful, fmt.Sprintf("the resync alone found %d changes, for which no hint had come", c.Drift), "reroll audit check")
+		f.add(check, careful, fmt.Sprintf("the resync alone found %d changes that no hint had reported", c.Drift), "reroll audit check")
 	}
 	if c.Attribution != "" {
 		f.add(check, skipped, c.Attribution, "")

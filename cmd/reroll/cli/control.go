@@ -81,7 +81,7 @@ func pauseCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "pause",
 		Short: "Hold back rolls: of a namespace, of some workloads, or of all",
-		Long: "Hold back the rolls of a namespace, of some workloads, or with -A of the whole cluster. What changes meanwhile rolls once at the end.\n" +
+		Long: "Hold back the rolls of a namespace, of some workloads, or with -A of the whole cluster. Changes made meanwhile roll once at the end.\n" +
 			"It writes the ConfigMap " + control.ConfigMap + " with your rights; the same with kubectl, if there is no such ConfigMap yet:\n" +
 			"  kubectl -n reroll create configmap " + control.ConfigMap + " --from-literal=" + control.Key + "='freeze: {}'",
 		Example: "  reroll pause -n shop --for 2h --reason sale\n  reroll pause -n shop -l app=web\n  reroll pause -A --reason 'incident 7'",

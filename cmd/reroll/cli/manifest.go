@@ -59,7 +59,7 @@ func configsIn(r io.Reader) (refs []ref, err error) {
 		}
 		var m manifest
 		if err := yaml.Unmarshal(document, &m); err != nil {
-			return nil, fmt.Errorf("document %d is no manifest", n) // what is wrong with it could quote a Secret
+			return nil, fmt.Errorf("document %d is not a manifest", n) // what is wrong with it could quote a Secret
 		}
 		refs = append(refs, m.configs()...)
 	}

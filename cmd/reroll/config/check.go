@@ -191,7 +191,7 @@ func (c *Config) checkAdmission() error {
 	case admits && a.Address == "":
 		return errors.New("admission.address is empty: set an address")
 	case c.Reload.WebhookURL != "":
-		return errors.New("admission has no use with reload.webhookURL, with which no marks are written")
+		return errors.New("admission has no use with reload.webhookURL, which writes no marks")
 	case c.DryRun && c.Runs(Dispatches):
 		return errors.New("admission has no use in a dry run, which publishes no secret path")
 	case c.Runs(Dispatches) && a.Configuration == "":

@@ -126,7 +126,7 @@ func (d Distribution) PolicyHeader() string {
 	if d.Dir == "" {
 		return fmt.Sprintf("# For %s: %s has it. See %s.\n", d.Title, d.SettingsFile(), d.Guide())
 	}
-	return d.header(PolicyFile) + fmt.Sprintf("# The API server reads it at its start. %s says how it is told of it.\n", d.SettingsFile())
+	return d.header(PolicyFile) + fmt.Sprintf("# The API server reads it at its start. %s says how to configure it.\n", d.SettingsFile())
 }
 
 // KubeconfigHeader returns comments that say where a kubeconfig goes and which flags the API server needs.
@@ -134,7 +134,7 @@ func (d Distribution) KubeconfigHeader() string {
 	var b strings.Builder
 	b.WriteString(d.header(KubeconfigFile))
 	if d.Embed {
-		b.WriteString("# It holds a private key or a token: nobody but the API server should read it. A new one takes a restart of the API server.\n")
+		b.WriteString("# It holds a private key or a token: only the API server should read it. A new one takes a restart of the API server.\n")
 	}
 	fmt.Fprintf(&b, "# The API server reads it at its start, if it has these flags, which %s has as %s takes them:\n", d.SettingsFile(), d.Title)
 	for _, f := range d.Flags() {
