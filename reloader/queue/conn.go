@@ -101,9 +101,6 @@ func (c *Conn) connectOptions() []nats.Option {
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
 	}
-	if o.InboxPrefix != "" {
-		opts = append(opts, nats.CustomInboxPrefix(o.InboxPrefix))
-	}
 	if c.embedded != nil {
 		opts = append(opts, nats.InProcessServer(c.embedded))
 	}

@@ -18,8 +18,6 @@ type Options struct {
 	Login Login
 	// Streams are those that the caller uses, and that Open creates or brings up to date. Default: HINTS, HISTORY and STATE.
 	Streams []string
-	// InboxPrefix is the subject prefix on which answers arrive, for users whose permissions name one. Default "_INBOX".
-	InboxPrefix string
 	// Name is shown by the external server, and names the embedded one. Default "reroll".
 	Name string
 
@@ -76,13 +74,11 @@ func (o Options) validate() error {
 		return fmt.Errorf("queue: the store needs at least %d bytes, not %d", smallestStore, o.MaxStore)
 	case o.Replicas != 0 && o.Replicas != 1 && o.Replicas != 3 && o.Replicas != 5:
 		return fmt.Errorf("queue: a stream has 1, 3 or 5 replicas, not %d", o.Replicas)
-	case strings.ContainsAny(o.InboxPrefix, "*> \t\r\n") || strings.HasSuffix(o.InboxPrefix, "."):
-		return fmt.Errorf("queue: %.80q is not a prefix of subjects", o.InboxPrefix)
 	case o.URL != "" && o.ConfigFile != "":
 		return errors.New("queue: a NATS configuration is for the embedded server")
 	case o.URL != "":
 		return errors.Join(o.Login.validate(), validateURLs(o.URL))
-	case o.ConfigFile == "" && (o.Login != (Login{}) || o.InboxPrefix != ""):
+	case o.ConfigFile == "" && o.Login != (Login{}):
 		return errors.New("queue: an embedded server needs no login")
 	case o.StoreDir == "":
 		return errors.New("queue: an embedded server needs a store folder")

@@ -16,7 +16,9 @@ import (
 func (c *Config) Runs(component string) bool { return slices.Contains(c.Components, component) }
 
 // Embeds reports whether the process has a NATS of its own.
-func (c *Config) Embeds() bool { return c.NATS.URL == "" && c.Runs(Dispatches) }
+func (c *Config) Embeds() bool {
+	return c.NATS.URL == "" && (c.Runs(Dispatches) || c.NATS.Config != "")
+}
 
 // AdmitsAlone reports whether the admission webhook is all there is: it needs no NATS.
 func (c *Config) AdmitsAlone() bool { return slices.Equal(c.Components, []string{Admits}) }
@@ -137,7 +139,10 @@ func (c *Config) checkConnections() error {
 	if c.NATS.URL == "" && !c.Embeds() && !c.AdmitsAlone() {
 		fail("nats.url is required for --components=%s: the parts meet at an external NATS", strings.Join(c.Components, ","))
 	}
-	if external := c.NATS; c.NATS.URL == "" && (external.Login != Login{} || external.Replicas != 0) {
+	if c.NATS.URL != "" && c.NATS.Config != "" {
+		fail("nats.config is for the embedded NATS: configure the one at nats.url itself")
+	}
+	if external := c.NATS; c.NATS.URL == "" && c.NATS.Config == "" && (external.Login != Login{} || external.Replicas != 0) {
 		fail("nats.url is empty: the other nats settings but nats.storeSize are for an external NATS")
 	}
 	if c.Hub.URL == "" && c.Hub != (Hub{}) {

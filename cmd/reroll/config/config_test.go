@@ -164,6 +164,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"nothing to react to":            {args: "--set=scope.resourcesToIgnore=[configmaps, Secrets]", want: "nothing to react to"},
 		"no component":                   {args: "--components=", want: "components"},
 		"no NATS":                        {args: "--components=ingest,api", want: "nats.url is required for --components=ingest,api"},
+		"two kinds of NATS":              {args: "--set=nats.url=nats://n --set=nats.config=f", want: "nats.config is for the embedded NATS"},
 		"a login for no NATS":            {args: "--set=nats.credentials=c", want: "nats.url is empty"},
 		"a login for no hub":             {args: "--set=hub.credentials=c", want: "hub.url is empty"},
 		"nowhere to store":               {args: "--data-dir=", want: "dataDir is empty"},
@@ -193,6 +194,17 @@ func TestSettingsAreRefused(t *testing.T) {
 				t.Errorf("%v repeats a password", err)
 			}
 		})
+	}
+}
+
+// TestHubInOneProcess: an API with a NATS configuration has the NATS of the hub in it, and logs in there.
+func TestHubInOneProcess(t *testing.T) {
+	c, err := loaded(t, "", "--components=api", "--set=nats.config=hub.conf", "--set=nats.user=HUB", "--set=nats.passwordFile=p")
+	if err != nil || !c.Embeds() {
+		t.Fatal(err)
+	}
+	if o := c.NATS.Options(); o.ConfigFile != "hub.conf" || o.Login.User != "HUB" {
+		t.Errorf("%+v", o)
 	}
 }
 

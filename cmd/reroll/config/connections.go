@@ -45,11 +45,14 @@ type NATS struct {
 	Replicas int `yaml:"replicas"`
 	// Bytes that the store may take, such as `4Gi`: a quarter for hints, half for changes and reloads, and the rest for the state. Default: 2Gi.
 	StoreSize Size `yaml:"storeSize"`
+	// File with a NATS configuration for the embedded NATS: accounts, limits and where it listens. With the accounts of `reroll hub permissions` it is a
+	// hub. Changes are taken within seconds. Where it stores is for `dataDir` to say.
+	Config string `yaml:"config"`
 }
 
 // Options returns the settings as the queue takes them; what else it needs is the caller's to add.
 func (n NATS) Options() queue.Options {
-	return queue.Options{URL: n.URL, Login: n.Queue(), Replicas: n.Replicas, MaxStore: int64(n.StoreSize)}
+	return queue.Options{URL: n.URL, Login: n.Queue(), Replicas: n.Replicas, MaxStore: int64(n.StoreSize), ConfigFile: n.Config}
 }
 
 // Hub is where the records of the cluster are forwarded to.

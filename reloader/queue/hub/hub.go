@@ -18,7 +18,7 @@ import (
 
 // Options say which cluster's records go to which hub.
 type Options struct {
-	// Hub has the URL, Login and InboxPrefix of the hub's NATS.
+	// Hub has the URL and Login of the hub's NATS.
 	Hub queue.Options
 	// Cluster is the name of the cluster and of its account at the hub, and UID that of its namespace kube-system, by which the hub knows it.
 	Cluster, UID string
