@@ -182,7 +182,7 @@ func (w *world) Get(ctx context.Context, c reloader.Config) (live.Object, error)
 func newHandler(t testing.TB, w *world, change func(*Options)) *Handler {
 	t.Helper()
 	w.reads = make(chan reloader.Config, 1000)
-	o := Options{Rules: rulesOf(t), Configs: w, InScope: func(string) bool { return true }, Certified: true, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
+	o := Options{Rules: rulesOf(t), Configs: w, InScope: func(string) bool { return true }, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
 	if change != nil {
 		change(&o)
 	}

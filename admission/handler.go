@@ -21,8 +21,6 @@ type Options struct {
 	Configs Configs
 	// InScope reports whether workloads of a namespace count.
 	InScope func(namespace string) bool
-	// Certified says that each caller has shown a client certificate, and calls at Path. Other callers prove themselves by PathAt.
-	Certified bool
 	// DryRun leaves every request as it is.
 	DryRun bool
 	Logger *slog.Logger
@@ -45,9 +43,6 @@ func New(o Options) *Handler {
 
 // proven reports whether the caller is an API server. Any pod may reach the port, so this is asked before anything of the request is read.
 func (h *Handler) proven(r *http.Request) bool {
-	if h.options.Certified {
-		return r.URL.Path == Path
-	}
 	return knowsPath(h.options.Ring, r.URL.Path, time.Now())
 }
 

@@ -46,10 +46,13 @@ func request(t testing.TB, before, after *appsv1.Deployment, change func(*admiss
 	return rawOf(t, review)
 }
 
+// provenPath is where API servers call now.
+func provenPath(t testing.TB) string { return PathAt(rulesOf(t).Ring, time.Now()) }
+
 func post(t testing.TB, h http.Handler, query string, body []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path+query, bytes.NewReader(body)))
+	h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, provenPath(t)+query, bytes.NewReader(body)))
 	return answer
 }
 
@@ -177,12 +180,12 @@ func TestRefused(t *testing.T) {
 		says         string
 	}{
 		"another path":    {http.MethodPost, "/", good, http.StatusNotFound, ""},
-		"another method":  {http.MethodGet, Path, good, http.StatusMethodNotAllowed, "only POST"},
-		"no JSON":         {http.MethodPost, Path, []byte("x"), http.StatusBadRequest, "not an AdmissionReview"},
-		"an old version":  {http.MethodPost, Path, bytes.Replace(good, []byte("admission.k8s.io/v1"), []byte("admission.k8s.io/v1beta1"), 1), http.StatusBadRequest, "v1beta1"},
-		"no request":      {http.MethodPost, Path, []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`), http.StatusBadRequest, "no request"},
-		"no uid":          {http.MethodPost, Path, bytes.Replace(good, []byte("review-1"), nil, 1), http.StatusBadRequest, "uid"},
-		"too long a body": {http.MethodPost, Path, append(good, bytes.Repeat([]byte(" "), maxBodyBytes)...), http.StatusRequestEntityTooLarge, "longer than"},
+		"another method":  {http.MethodGet, provenPath(t), good, http.StatusMethodNotAllowed, "only POST"},
+		"no JSON":         {http.MethodPost, provenPath(t), []byte("x"), http.StatusBadRequest, "not an AdmissionReview"},
+		"an old version":  {http.MethodPost, provenPath(t), bytes.Replace(good, []byte("admission.k8s.io/v1"), []byte("admission.k8s.io/v1beta1"), 1), http.StatusBadRequest, "v1beta1"},
+		"no request":      {http.MethodPost, provenPath(t), []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`), http.StatusBadRequest, "no request"},
+		"no uid":          {http.MethodPost, provenPath(t), bytes.Replace(good, []byte("review-1"), nil, 1), http.StatusBadRequest, "uid"},
+		"too long a body": {http.MethodPost, provenPath(t), append(good, bytes.Repeat([]byte(" "), maxBodyBytes)...), http.StatusRequestEntityTooLarge, "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := httptest.NewRecorder()
@@ -205,7 +208,7 @@ func TestSlowSenderKeepsNoTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if _, err := fmt.Fprintf(conn, "POST %s?timeout=1s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{", Path); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST %s?timeout=1s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{", provenPath(t)); err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
@@ -219,7 +222,7 @@ func TestSlowSenderKeepsNoTurn(t *testing.T) {
 			}
 		}()
 	}
-	answer, err := server.Client().Post(server.URL+Path, "application/json", bytes.NewReader(request(t, imageOne.object(), imageTwo.object(), nil)))
+	answer, err := server.Client().Post(server.URL+provenPath(t), "application/json", bytes.NewReader(request(t, imageOne.object(), imageTwo.object(), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +237,7 @@ func TestPatience(t *testing.T) {
 	for query, want := range map[string]time.Duration{
 		"": longestReview, "?timeout=10s": longestReview, "?timeout=1s": 700 * time.Millisecond, "?timeout=1ns": shortestReview, "?timeout=soon": longestReview,
 	} {
-		if got := patience(httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path+query, nil)); got != want {
+		if got := patience(httptest.NewRequestWithContext(t.Context(), http.MethodPost, provenPath(t)+query, nil)); got != want {
 			t.Errorf("%q: %s, want %s", query, got, want)
 		}
 	}

@@ -48,21 +48,18 @@ func TestPathWhileTheKeyIsRotated(t *testing.T) {
 	}
 }
 
-// TestOnlyTheProvenAreAnswered: without the path nothing of a request is read, not even its body; with client certificates the path is the plain one.
+// TestOnlyTheProvenAreAnswered: without the path nothing of a request is read, not even its body.
 func TestOnlyTheProvenAreAnswered(t *testing.T) {
 	for _, tc := range []struct {
-		certified bool
-		path      string
-		want      int
+		path string
+		want int
 	}{
-		{false, Path, http.StatusNotFound},
-		{false, Path + "/", http.StatusNotFound},
-		{false, "secret", http.StatusOK},
-		{true, Path, http.StatusOK},
-		{true, "secret", http.StatusNotFound},
+		{Path, http.StatusNotFound},
+		{Path + "/", http.StatusNotFound},
+		{"secret", http.StatusOK},
 	} {
 		w := &world{}
-		h := newHandler(t, w, func(o *Options) { o.Certified = tc.certified })
+		h := newHandler(t, w, nil)
 		if tc.path == "secret" {
 			tc.path = PathAt(h.options.Ring, time.Now())
 		}
@@ -71,7 +68,7 @@ func TestOnlyTheProvenAreAnswered(t *testing.T) {
 		answer := httptest.NewRecorder()
 		h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, tc.path, body))
 		if answer.Code != tc.want {
-			t.Errorf("certified %t: %s is answered %d, want %d", tc.certified, tc.path, answer.Code, tc.want)
+			t.Errorf("%s is answered %d, want %d", tc.path, answer.Code, tc.want)
 		}
 		if tc.want == http.StatusNotFound && (body.Len() != left || len(w.reads) > 0) {
 			t.Errorf("%s: %d bytes of the body and %d configs are read", tc.path, left-body.Len(), len(w.reads))
