@@ -79,33 +79,6 @@ func TestWireTellsWhatTheDocumentDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestWireHandsOnEachEventAtOnce: the first is there before the stream ends, which is when it counts.
-func TestWireHandsOnEachEventAtOnce(t *testing.T) {
-	wire, at := near(t, untouched)
-	answer, err := http.Get(at + "/api/v1/events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(answer.Body, make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(wire.Seen()); n != 0 {
-		t.Errorf("%d exchanges are over", n)
-	}
-	if err := answer.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(time.Minute); wire.Seen()["GET events 200"] == 0; {
-		if time.Now().After(end) {
-			t.Fatalf("the stream that was closed does not count: %v", wire.Seen())
-		}
-		get(t, at+"/openapi.json") // which takes its time, and is none of the exchanges
-	}
-	if err := wire.Faults(); err != nil {
-		t.Error(err)
-	}
-}
-
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	answer, err := http.Get(url)

@@ -29,7 +29,7 @@ func TestNoContentAnywhere(t *testing.T) {
 	o := listen(t)
 	l := ownLine(t, line.Options{
 		Kube:        kube.Options{Audit: &kube.Audit{Level: auditv1.LevelRequestResponse}},
-		Flags:       []string{"--set", "debounce.window=0s", "--log-level", "debug", "--set", "hub.url=" + o.hub},
+		Flags:       append([]string{"--set", "debounce.window=0s", "--log-level", "debug"}, o.hub...),
 		Environment: o.environment(),
 	})
 	r := newRoom(t, l)
