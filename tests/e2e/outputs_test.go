@@ -74,7 +74,7 @@ func listen(t *testing.T) *outputs {
 	o := &outputs{alerts: newEar(t), calls: newEar(t), events: &ear{}, hubDir: t.TempDir()}
 	s := natsserver.StartHub(t, []string{line.ClusterName}, func(s *server.Options) { s.StoreDir = o.hubDir })
 	o.endHub = func() { natsserver.Stop(s) }
-	o.hub = []string{"--hub-url", s.ClientURL(), "--hub-user", line.ClusterName, "--hub-password-file", natsserver.PasswordFile(t)}
+	o.hub = []string{"--set", "hub.url=" + s.ClientURL(), "--set", "hub.user=" + line.ClusterName, "--set", "hub.passwordFile=" + natsserver.PasswordFile(t)}
 	return o
 }
 
