@@ -70,22 +70,6 @@ func TestBrakes(t *testing.T) {
 				t.Errorf("reloads by what held them: %v", held)
 			}
 		},
-		"the limit of all is for those who may go, not for those whose own namespace holds them back": func(t *testing.T, w *world) {
-			w.braked(turn.Limits{PerMinute: 60, NamespacePerMinute: 2})
-			crowd, alone := w.fleetOf("crowd", 300), w.fleetOf("alone", 1)
-			w.settled()
-			w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
-			w.pass(time.Second)
-			w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
-			w.pass(2 * time.Second)
-			if n := alone(); n != 1 {
-				t.Errorf("%d rolls of who is alone, want 1: the others hardly use the limit of all", n)
-			}
-			w.pass(10 * time.Minute)
-			if n := crowd(); n < 20 || n > 22 {
-				t.Errorf("%d rolls of the crowd in ten minutes, want two a minute", n)
-			}
-		},
 		// As many roll as may, over a restart too; who has rolled out, or never will, makes room at once; each rolls once.
 		"concurrency limit": func(t *testing.T, w *world) {
 			f := newFleet(w, 10)
@@ -141,20 +125,6 @@ func TestBrakes(t *testing.T) {
 			w.pass(quiet)
 			w.rolled("Deployment/other", 1)
 		},
-		"crowded namespace leaves others alone": func(t *testing.T, w *world) {
-			w.braked(turn.Limits{NamespaceConcurrent: 2})
-			crowd, alone := w.fleetOf("crowd", 20), w.fleetOf("alone", 1)
-			w.settled()
-			w.edit(alice, scenario.NewRef("ConfigMap", "crowd", "app"), "2")
-			w.edit(alice, scenario.NewRef("ConfigMap", "alone", "app"), "2")
-			w.pass(10 * time.Minute)
-			if n := crowd(); n != 2 {
-				t.Errorf("%d rolls in the crowd, want the 2 that may roll at a time", n)
-			}
-			if n := alone(); n != 1 {
-				t.Errorf("%d rolls of who is alone, want 1", n)
-			}
-		},
 	})
 }
 
@@ -181,24 +151,22 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 
 // TestRatesHoldThroughRestarts: a process that ends and comes back again and again lets no more go than the limit does.
 func TestRatesHoldThroughRestarts(t *testing.T) {
-	for name, b := range map[string]turn.Limits{"of all": {PerMinute: 60}, "of the namespace": {NamespacePerMinute: 60}} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.braked(b)
-			count := w.fleetOf("other", 200)
-			w.settled()
-			w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
-			for range 12 {
-				w.pass(5 * time.Second)
-				w.stop()
-				w.start()
-			}
-			if rolls := count(); rolls < 40 || rolls > 75 {
-				t.Errorf("%d rolls in a minute with twelve restarts, want about 60 and at most six at once", rolls)
-			}
-			w.pass(quiet)
-			if rolls := count(); rolls != 200 {
-				t.Errorf("%d rolls at the end, want 200", rolls)
-			}
-		})
-	}
+	runWorld(t, "", scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(turn.Limits{PerMinute: 60})
+		count := w.fleetOf("other", 200)
+		w.settled()
+		w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
+		for range 12 {
+			w.pass(5 * time.Second)
+			w.stop()
+			w.start()
+		}
+		if rolls := count(); rolls < 40 || rolls > 75 {
+			t.Errorf("%d rolls in a minute with twelve restarts, want about 60 and at most six at once", rolls)
+		}
+		w.pass(quiet)
+		if rolls := count(); rolls != 200 {
+			t.Errorf("%d rolls at the end, want 200", rolls)
+		}
+	})
 }

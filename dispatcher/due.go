@@ -17,14 +17,13 @@ type gate struct {
 	index   *index
 	configs configs
 	intake  *intake
-	// control is what those who run the cluster want held back. all and namespaces are the lines of the rates.
-	control    control.Control
-	all        turn.Line
-	namespaces map[string]turn.Line
+	// control is what operators hold back, and line the line of the rate.
+	control control.Control
+	line    turn.Line
 }
 
 func newGate(b *board) *gate {
-	return &gate{common: b.common, index: b.index, configs: b.configs, intake: b.intake, namespaces: map[string]turn.Line{}}
+	return &gate{common: b.common, index: b.index, configs: b.configs, intake: b.intake}
 }
 
 // brake returns how long t, which is behind or requested to roll, has to wait; 0 if it rolls now. What holds it back is on record.
@@ -40,16 +39,15 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 		return due.Sub(now)
 	}
 	ref := t.w.Ref()
-	peers := turn.Peers{Lines: turn.Lines{Namespace: g.namespaces[ref.Namespace], All: g.all}}
-	if g.Limits.Concurrent > 0 || g.Limits.NamespaceConcurrent > 0 {
-		peers.Rolling, peers.NamespaceRolling = turn.Crowd(g.peers(), ref)
+	peers := turn.Peers{Line: g.line}
+	if g.Limits.Concurrent > 0 {
+		peers.Rolling = turn.Crowd(g.peers(), ref)
 	}
 	if g.HaltOnFailedRollouts && g.instead() == reloader.ReasonReloaded {
 		peers.Steps = g.steps(t)
 	}
 	decided := turn.Decide(at, peers, g.control, now)
-	t.slot, g.all = decided.Slot, decided.Lines.All
-	g.namespaces[ref.Namespace] = decided.Lines.Namespace
+	t.slot, g.line = decided.Slot, decided.Line
 	if decided.Hold == nil {
 		return 0
 	}
@@ -177,19 +175,19 @@ func (g *gate) nextAfter(t *tracked) {
 			}
 		}
 	}
-	if g.Limits.Concurrent > 0 || g.Limits.NamespaceConcurrent > 0 {
+	if g.Limits.Concurrent > 0 {
 		g.nextInCrowd()
 	}
 }
 
 func (g *gate) nextInCrowd() {
-	var rolling []reloader.WorkloadRef
+	rolling := 0
 	var held []turn.Held
 	for ref, t := range g.index.byRef {
 		p := turn.Peer{Going: t.going, Rollout: t.rollout.Result()}
 		switch {
 		case p.Rolls():
-			rolling = append(rolling, ref)
+			rolling++
 		case t.hold != nil && t.hold.Reason == reloader.ReasonConcurrencyLimited:
 			held = append(held, turn.Held{Workload: ref, Since: t.hold.Since})
 		}
@@ -210,19 +208,14 @@ func (g *gate) letOthersTry(t *tracked) {
 	}
 }
 
-// replay has the rate limits know of the rolls of the last minute, by whichever process: one that starts again and again must not begin
+// replay has the rate limit know of the rolls of the last minute, by whichever process: one that starts again and again must not begin
 // with a burst each time. It comes when every workload is tracked.
 func (g *gate) replay(now time.Time) {
-	var all []time.Time
-	namespaces := map[string][]time.Time{}
-	for ref, t := range g.index.byRef {
-		all = append(all, t.state.At)
-		namespaces[ref.Namespace] = append(namespaces[ref.Namespace], t.state.At)
+	var rolled []time.Time
+	for _, t := range g.index.byRef {
+		rolled = append(rolled, t.state.At)
 	}
-	g.all = turn.Replay(g.Limits.PerMinute, all, now)
-	for namespace, rolled := range namespaces {
-		g.namespaces[namespace] = turn.Replay(g.Limits.NamespacePerMinute, rolled, now)
-	}
+	g.line = turn.Replay(g.Limits.PerMinute, rolled, now)
 }
 
 // obey takes what those who run the cluster want held back.

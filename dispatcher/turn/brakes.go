@@ -40,9 +40,9 @@ var Brakes = []Brake{
 type Decision struct {
 	// Hold is why it waits, with Due as the time when it is let go, if that is known; nil if it goes now.
 	Hold *reloader.Hold
-	// Slot and Lines replace those of the workload and of the process. The caller keeps them for the next decision.
-	Slot  Slot
-	Lines Lines
+	// Slot and Line replace those of the workload and of the process. The caller keeps them for the next decision.
+	Slot Slot
+	Line Line
 }
 
 // Decide asks the brakes about a workload that is due. A hold is not an argument: a thaw, the end of a pause and a retry let a workload go at
@@ -57,14 +57,14 @@ func Decide(t Turn, p Peers, c control.Control, now time.Time) Decision {
 			continue
 		}
 		if hold.Reason = b.Name; b.Name == reloader.ReasonRateLimited {
-			slot, lines := place(t, p.Lines, now)
-			return Decision{hold, slot, lines}
+			slot, line := place(t, p.Line, now)
+			return Decision{hold, slot, line}
 		}
 		t.Slot.Braked = true
-		return Decision{hold, t.Slot, p.Lines}
+		return Decision{hold, t.Slot, p.Line}
 	}
-	slot, lines := place(t, p.Lines, now)
-	return Decision{nil, slot, lines}
+	slot, line := place(t, p.Line, now)
+	return Decision{nil, slot, line}
 }
 
 // longestHold is how long a hold is believed: clocks are set, and freezes end.
@@ -155,15 +155,15 @@ func waitingForStep(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.H
 }
 
 func crowded(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
-	if t.Limits.room(p.Rolling, p.NamespaceRolling) {
+	if t.Limits.room(p.Rolling) {
 		return nil
 	}
 	return &reloader.Hold{}
 }
 
 func rateLimited(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
-	slot, _ := place(t, p.Lines, now)
-	return until(slot.last(), now)
+	slot, _ := place(t, p.Line, now)
+	return until(slot.At, now)
 }
 
 // until holds back until a time; it does not if that time has come.

@@ -67,7 +67,7 @@ var holds = []struct {
 	{reloader.ReasonConcurrencyLimited, false, true, 0, "", func(s *scene) { s.turn.Limits.Concurrent, s.peers.Rolling = 2, 2 }},
 	{reloader.ReasonRateLimited, false, true, time.Minute, "", func(s *scene) {
 		s.turn.Limits.PerMinute = 1
-		s.peers.Lines.All, _ = turn.Line{}.Take(1, noon)
+		s.peers.Line, _ = turn.Line{}.Take(1, noon)
 	}},
 }
 

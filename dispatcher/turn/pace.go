@@ -60,22 +60,16 @@ func (p Pace) flapPause(limit int) time.Duration {
 	return time.Duration(min(float64(firstFlapPause)*math.Exp2(beyond), float64(longestFlapPause)))
 }
 
-// Line is how far the places of one rate are taken. The zero Line is empty.
+// Line is how far the places of the rate are taken. The zero Line is empty.
 type Line struct{ taken time.Time }
 
-// Lines are the lines that a workload stands in: that of its namespace, and then that of all.
-type Lines struct{ Namespace, All Line }
-
-// Slot is when the lines let a workload go; each time is zero as long as it has no place there.
+// Slot is the place of a workload in the line. At is when it may go; zero if it has no place.
 type Slot struct {
-	Namespace, All time.Time
+	At time.Time
 	// Braked reports whether another brake has held the workload back since it took its place. A place whose time comes meanwhile is lost, so
 	// that the workloads that waited for a thaw do not go all at once.
 	Braked bool
 }
-
-// last returns the later time that is known.
-func (s Slot) last() time.Time { return later(s.Namespace, s.All) }
 
 // Take returns l after one more workload took a place, and when that workload may go. A tenth of the rate may go at once.
 func (l Line) Take(perMinute int, now time.Time) (Line, time.Time) {
@@ -98,19 +92,15 @@ func Replay(perMinute int, rolled []time.Time, now time.Time) (l Line) {
 	return l
 }
 
-// place returns the slot of t and the lines after t stands in them. t takes a place in the line of its namespace, and when its time has come there,
-// in that of all, so that a namespace in line takes no place of others.
-func place(t Turn, lines Lines, now time.Time) (Slot, Lines) {
+// place returns the slot of t, and the line after t stands in it.
+func place(t Turn, line Line, now time.Time) (Slot, Line) {
 	s := t.Slot
-	if s.Braked && !s.last().After(now) {
+	if s.Braked && !s.At.After(now) {
 		s = Slot{}
 	}
 	s.Braked = false
-	if s.Namespace.IsZero() {
-		lines.Namespace, s.Namespace = lines.Namespace.Take(t.Limits.NamespacePerMinute, now)
+	if s.At.IsZero() {
+		line, s.At = line.Take(t.Limits.PerMinute, now)
 	}
-	if s.All.IsZero() && !s.Namespace.After(now) {
-		lines.All, s.All = lines.All.Take(t.Limits.PerMinute, now)
-	}
-	return s, lines
+	return s, line
 }

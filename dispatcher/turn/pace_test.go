@@ -76,14 +76,14 @@ func newCrowd(n int, namespace string, limits turn.Limits) *crowd {
 }
 
 // pass decides about each workload that has not rolled, and returns the lines after that.
-func (c *crowd) pass(t *testing.T, lines turn.Lines, control control.Control, now time.Time) turn.Lines {
+func (c *crowd) pass(t *testing.T, line turn.Line, control control.Control, now time.Time) turn.Line {
 	for i := range c.slots {
 		if !c.rolled[i].IsZero() {
 			continue
 		}
 		w := turn.Turn{Workload: reloader.WorkloadRef{Namespace: c.ns, Name: fmt.Sprint(i)}, Limits: c.limits, Slot: c.slots[i]}
-		d := turn.Decide(w, turn.Peers{Lines: lines}, control, now)
-		c.slots[i], lines = d.Slot, d.Lines
+		d := turn.Decide(w, turn.Peers{Line: line}, control, now)
+		c.slots[i], line = d.Slot, d.Line
 		if d.Hold == nil {
 			c.rolled[i] = now
 			continue
@@ -92,7 +92,7 @@ func (c *crowd) pass(t *testing.T, lines turn.Lines, control control.Control, no
 			t.Fatalf("held until %s", d.Hold.Due.Sub(now))
 		}
 	}
-	return lines
+	return line
 }
 
 // rolls returns how many rolled from a time on, within a duration.
@@ -106,18 +106,18 @@ func (c *crowd) rolls(from time.Time, within time.Duration) (n int) {
 }
 
 // restart has a process begin that knows of each workload only when it rolled.
-func (c *crowd) restart(now time.Time) turn.Lines {
+func (c *crowd) restart(now time.Time) turn.Line {
 	clear(c.slots)
 	rolled := slices.DeleteFunc(slices.Clone(c.rolled), time.Time.IsZero)
-	return turn.Lines{Namespace: turn.Replay(c.limits.NamespacePerMinute, rolled, now), All: turn.Replay(c.limits.PerMinute, rolled, now)}
+	return turn.Replay(c.limits.PerMinute, rolled, now)
 }
 
 // TestRates: many workloads go one after the other, a tenth of a minute's at once.
 func TestRates(t *testing.T) {
 	c := newCrowd(300, "shop", turn.Limits{PerMinute: 60})
-	var lines turn.Lines
+	var line turn.Line
 	for s := range 600 {
-		lines = c.pass(t, lines, control.Control{}, after(float64(s)))
+		line = c.pass(t, line, control.Control{}, after(float64(s)))
 	}
 	if n := c.rolls(noon, time.Second); n != 6 {
 		t.Errorf("%d at once, want 6", n)
@@ -134,34 +134,16 @@ func TestRates(t *testing.T) {
 
 // TestRatesOverRestarts: a process that starts again and again lets no more go than the limit does.
 func TestRatesOverRestarts(t *testing.T) {
-	for name, limits := range map[string]turn.Limits{"of all": {PerMinute: 60}, "of the namespace": {NamespacePerMinute: 60}} {
-		c := newCrowd(200, "shop", limits)
-		var lines turn.Lines
-		for s := range 60 {
-			if s%5 == 0 {
-				lines = c.restart(after(float64(s)))
-			}
-			lines = c.pass(t, lines, control.Control{}, after(float64(s)))
+	c := newCrowd(200, "shop", turn.Limits{PerMinute: 60})
+	var line turn.Line
+	for s := range 60 {
+		if s%5 == 0 {
+			line = c.restart(after(float64(s)))
 		}
-		if n := c.rolls(noon, time.Minute); n < 60 || n > 66 {
-			t.Errorf("%s: %d rolls in a minute with twelve starts, want about 60", name, n)
-		}
+		line = c.pass(t, line, control.Control{}, after(float64(s)))
 	}
-}
-
-// TestReplayGoesOn: a process that starts has the line that the process before it had, if each workload rolled once.
-func TestReplayGoesOn(t *testing.T) {
-	c := newCrowd(50, "shop", turn.Limits{PerMinute: 60, NamespacePerMinute: 30})
-	var lines turn.Lines
-	for s := range 40 {
-		now := after(float64(s))
-		lines = c.pass(t, lines, control.Control{}, now)
-		fresh := turn.Limits{PerMinute: 60, NamespacePerMinute: 30}
-		before := turn.Decide(turn.Turn{Limits: fresh}, turn.Peers{Lines: turn.Lines{All: lines.All}}, control.Control{}, now).Hold
-		again := turn.Decide(turn.Turn{Limits: fresh}, turn.Peers{Lines: turn.Lines{All: turn.Replay(60, slices.DeleteFunc(slices.Clone(c.rolled), time.Time.IsZero), now)}}, control.Control{}, now).Hold
-		if before == nil != (again == nil) || before != nil && *before != *again {
-			t.Fatalf("after %d s held by %+v, by the process before by %+v", s, again, before)
-		}
+	if n := c.rolls(noon, time.Minute); n < 60 || n > 66 {
+		t.Errorf("%d rolls in a minute with twelve starts, want about 60", n)
 	}
 }
 
@@ -170,12 +152,12 @@ func TestReplayGoesOn(t *testing.T) {
 func TestRatesAfterAFreeze(t *testing.T) {
 	for name, every := range map[string]int{"looked at each second": 1, "looked at once": 1000} {
 		c := newCrowd(300, "shop", turn.Limits{PerMinute: 60})
-		lines := c.pass(t, turn.Lines{}, control.Control{}, noon)
+		line := c.pass(t, turn.Line{}, control.Control{}, noon)
 		for s := 0; s < 1000; s += every {
-			lines = c.pass(t, lines, control.Frozen(control.Freeze{}), after(1+float64(s)))
+			line = c.pass(t, line, control.Frozen(control.Freeze{}), after(1+float64(s)))
 		}
 		for s := range 300 {
-			lines = c.pass(t, lines, control.Control{}, after(1010+float64(s)))
+			line = c.pass(t, line, control.Control{}, after(1010+float64(s)))
 		}
 		for s := range 300 {
 			if n := c.rolls(after(1010+float64(s)), time.Minute); n > 66 {
@@ -191,10 +173,10 @@ func TestRatesAfterAFreeze(t *testing.T) {
 // TestPlaceOutlivesAShortFreeze: a workload keeps its place if the freeze ends before its time comes.
 func TestPlaceOutlivesAShortFreeze(t *testing.T) {
 	c := newCrowd(10, "shop", turn.Limits{PerMinute: 6})
-	lines := c.pass(t, turn.Lines{}, control.Control{}, noon)
-	lines = c.pass(t, lines, control.Frozen(control.Freeze{}), after(2))
+	line := c.pass(t, turn.Line{}, control.Control{}, noon)
+	line = c.pass(t, line, control.Frozen(control.Freeze{}), after(2))
 	for s := 5; s <= 90; s += 5 {
-		lines = c.pass(t, lines, control.Control{}, after(float64(s)))
+		line = c.pass(t, line, control.Control{}, after(float64(s)))
 	}
 	for i, at := range c.rolled {
 		if want := after(float64(10 * i)); !at.Equal(want) {
@@ -206,36 +188,15 @@ func TestPlaceOutlivesAShortFreeze(t *testing.T) {
 // TestRequestedRollsCount: a roll that a user requested does not wait for the rates, and the others wait for it.
 func TestRequestedRollsCount(t *testing.T) {
 	w := turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 1}, Requested: true}
-	var lines turn.Lines
+	var line turn.Line
 	for range 3 {
-		d := turn.Decide(w, turn.Peers{Lines: lines}, control.Control{}, noon)
-		if lines = d.Lines; d.Hold != nil {
+		d := turn.Decide(w, turn.Peers{Line: line}, control.Control{}, noon)
+		if line = d.Line; d.Hold != nil {
 			t.Fatalf("held by %+v", d.Hold)
 		}
 	}
 	w.Requested = false
-	if hold := turn.Decide(w, turn.Peers{Lines: lines}, control.Control{}, noon).Hold; hold == nil || !hold.Due.Equal(noon.Add(3*time.Minute)) {
+	if hold := turn.Decide(w, turn.Peers{Line: line}, control.Control{}, noon).Hold; hold == nil || !hold.Due.Equal(noon.Add(3*time.Minute)) {
 		t.Errorf("held by %+v", hold)
-	}
-}
-
-// TestNamespaceInLine: workloads that their own namespace holds back take no place of others.
-func TestNamespaceInLine(t *testing.T) {
-	limits := turn.Limits{PerMinute: 60, NamespacePerMinute: 2}
-	many, one := newCrowd(300, "many", limits), newCrowd(1, "one", limits)
-	var all, ofMany, ofOne turn.Line
-	for s := range 600 {
-		lines := many.pass(t, turn.Lines{Namespace: ofMany, All: all}, control.Control{}, after(float64(s)))
-		ofMany, all = lines.Namespace, lines.All
-		if s > 0 {
-			lines = one.pass(t, turn.Lines{Namespace: ofOne, All: all}, control.Control{}, after(float64(s)))
-			ofOne, all = lines.Namespace, lines.All
-		}
-	}
-	if one.rolls(noon, 2*time.Second) != 1 {
-		t.Errorf("the workload that is alone rolled at %s", one.rolled[0].Sub(noon))
-	}
-	if n := many.rolls(noon, time.Hour); n < 20 || n > 22 {
-		t.Errorf("%d rolls in ten minutes, want two a minute", n)
 	}
 }

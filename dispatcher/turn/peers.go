@@ -14,10 +14,10 @@ import (
 type Peers struct {
 	// Steps has, for each config that the workload waits for, how far its newest write has come. It is empty if changes do not go out in steps.
 	Steps map[reloader.Config]Step
-	// Rolling and NamespaceRolling are how many other workloads roll now, in all and in its namespace.
-	Rolling, NamespaceRolling int
-	// Lines are those of its namespace and of all.
-	Lines Lines
+	// Rolling is how many other workloads roll now.
+	Rolling int
+	// Line is that of the rate.
+	Line Line
 }
 
 // Peer is one workload as the others see it. Its answers come from its state and its progress, and from no clock.
@@ -83,23 +83,18 @@ func (s Step) Free() int {
 	return control.StepEnd(s.Reached+s.Waiting, s.Ended) - s.Reached - s.Going
 }
 
-// Crowd returns how many workloads other than one roll now, in all and in its namespace. A workload that rolls may roll again in its own place.
-func Crowd(all iter.Seq[Peer], except reloader.WorkloadRef) (rolling, inNamespace int) {
+// Crowd returns how many workloads other than one roll now. A workload that rolls may roll again in its own place.
+func Crowd(all iter.Seq[Peer], except reloader.WorkloadRef) (rolling int) {
 	for p := range all {
 		if p.Workload != except && p.Rolls() {
 			rolling++
-			if p.Workload.Namespace == except.Namespace {
-				inNamespace++
-			}
 		}
 	}
-	return rolling, inNamespace
+	return rolling
 }
 
 // room reports whether one more workload may roll.
-func (l Limits) room(rolling, inNamespace int) bool {
-	return (l.Concurrent <= 0 || rolling < l.Concurrent) && (l.NamespaceConcurrent <= 0 || inNamespace < l.NamespaceConcurrent)
-}
+func (l Limits) room(rolling int) bool { return l.Concurrent <= 0 || rolling < l.Concurrent }
 
 // Held is a workload that waits for others, and since when.
 type Held struct {
@@ -120,18 +115,13 @@ func NextInStep(s Step, held []Held) []reloader.WorkloadRef {
 }
 
 // NextInCrowd returns the workloads that the caller decides about again when fewer roll: those that waited longest, as many as there is room for.
-func NextInCrowd(l Limits, rolling []reloader.WorkloadRef, held []Held) []reloader.WorkloadRef {
+func NextInCrowd(l Limits, rolling int, held []Held) []reloader.WorkloadRef {
 	var next []reloader.WorkloadRef
-	all, namespaces := len(rolling), map[string]int{}
-	for _, r := range rolling {
-		namespaces[r.Namespace]++
-	}
 	for _, h := range longest(held) {
-		if ns := h.Workload.Namespace; l.room(all, namespaces[ns]) {
-			all++
-			namespaces[ns]++
-			next = append(next, h.Workload)
+		if !l.room(rolling + len(next)) {
+			break
 		}
+		next = append(next, h.Workload)
 	}
 	return next
 }

@@ -150,10 +150,10 @@ func TestHeldByOneOfSeveralConfigs(t *testing.T) {
 	}
 }
 
-// TestCrowd: who counts among those that roll beside a workload.
+// TestCrowd: which of the others roll.
 func TestCrowd(t *testing.T) {
 	elsewhere := reloader.WorkloadRef{Kind: "Deployment", Namespace: "other", Name: "web"}
-	all, inNamespace := turn.Crowd(slices.Values([]turn.Peer{
+	all := turn.Crowd(slices.Values([]turn.Peer{
 		{Workload: web, Rollout: reloader.ReasonRolling}, // itself
 		{Workload: workload("a"), Rollout: reloader.ReasonRolling},
 		{Workload: workload("b"), Behind: true, Going: true},
@@ -162,20 +162,19 @@ func TestCrowd(t *testing.T) {
 		{Workload: workload("d"), Rollout: reloader.ReasonWaitingForOperator},
 		{Workload: workload("e")},
 	}), web)
-	if all != 3 || inNamespace != 2 {
-		t.Errorf("%d roll, %d in the namespace; want 3 and 2", all, inNamespace)
+	if all != 3 {
+		t.Errorf("%d roll, want 3", all)
 	}
 	for name, c := range map[string]struct {
 		limits turn.Limits
 		held   bool
 	}{
 		"no limit":               {turn.Limits{}, false},
-		"room":                   {turn.Limits{Concurrent: 4, NamespaceConcurrent: 3}, false},
+		"room":                   {turn.Limits{Concurrent: 4}, false},
 		"full":                   {turn.Limits{Concurrent: 3}, true},
-		"the namespace is full":  {turn.Limits{Concurrent: 9, NamespaceConcurrent: 2}, true},
 		"more than in the limit": {turn.Limits{Concurrent: 1}, true},
 	} {
-		s := scene{turn: turn.Turn{Limits: c.limits}, peers: turn.Peers{Rolling: all, NamespaceRolling: inNamespace}, now: noon}
+		s := scene{turn: turn.Turn{Limits: c.limits}, peers: turn.Peers{Rolling: all}, now: noon}
 		if held := s.reason() == reloader.ReasonConcurrencyLimited; held != c.held {
 			t.Errorf("%s: held %v, want %v", name, held, c.held)
 		}
@@ -189,13 +188,12 @@ func TestNext(t *testing.T) {
 		{workload("late"), after(9)}, {workload("b"), after(3)}, {workload("a"), after(3)}, {elsewhere, after(5)}, {workload("first"), after(1)},
 	}
 	before := slices.Clone(held)
-	rolling := []reloader.WorkloadRef{workload("x")}
+	const rolling = 1
 	for name, c := range map[string]struct{ got, want []reloader.WorkloadRef }{
-		"in step":          {turn.NextInStep(turn.Step{Waiting: 21, Reached: 1, Ended: 1, Going: 0}, held), []reloader.WorkloadRef{workload("first"), workload("a"), workload("b")}},
-		"halted":           {turn.NextInStep(turn.Step{Waiting: 21, Failed: &web}, held), nil},
-		"in a full crowd":  {turn.NextInCrowd(turn.Limits{Concurrent: 1}, rolling, held), nil},
-		"in a crowd":       {turn.NextInCrowd(turn.Limits{Concurrent: 3}, rolling, held), []reloader.WorkloadRef{workload("first"), workload("a")}},
-		"in the namespace": {turn.NextInCrowd(turn.Limits{NamespaceConcurrent: 2}, rolling, held), []reloader.WorkloadRef{workload("first"), elsewhere}},
+		"in step":         {turn.NextInStep(turn.Step{Waiting: 21, Reached: 1, Ended: 1, Going: 0}, held), []reloader.WorkloadRef{workload("first"), workload("a"), workload("b")}},
+		"halted":          {turn.NextInStep(turn.Step{Waiting: 21, Failed: &web}, held), nil},
+		"in a full crowd": {turn.NextInCrowd(turn.Limits{Concurrent: 1}, rolling, held), nil},
+		"in a crowd":      {turn.NextInCrowd(turn.Limits{Concurrent: 3}, rolling, held), []reloader.WorkloadRef{workload("first"), workload("a")}},
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)

@@ -1,6 +1,6 @@
 // Package turn decides when a workload that is behind rolls: the debounce window, the ordered brakes, and the rollouts of other workloads.
 //
-// The package takes values and returns values. The caller passes the time, keeps Pace and Slot with the workload and Lines with the process, and
+// The package takes values and returns values. The caller passes the time, keeps Pace and Slot with the workload and Line with the process, and
 // computes each due time again whenever it asks. Two processes that pass equal values get equal answers.
 package turn
 
@@ -16,11 +16,10 @@ import (
 type Limits struct {
 	// Window is the debounce window, and MaxWait the longest time that it may add up to.
 	Window, MaxWait time.Duration
-	// PerMinute and NamespacePerMinute are how many workloads roll in a minute, in all and in one namespace; 0 sets no limit. A tenth of
-	// them may roll at once.
-	PerMinute, NamespacePerMinute int
-	// Concurrent and NamespaceConcurrent are how many workloads may be rolling out at a time, in all and in one namespace; 0 sets no limit.
-	Concurrent, NamespaceConcurrent int
+	// PerMinute is how many workloads roll in a minute; 0 sets no limit. A tenth of them may roll at once.
+	PerMinute int
+	// Concurrent is how many workloads may be rolling out at a time; 0 sets no limit.
+	Concurrent int
 	// MinInterval is the shortest time between two rolls of one workload.
 	MinInterval time.Duration
 	// FlapLimit is how many rolls of one workload in about twelve hours count as ordinary work. Beyond it, the pause after each roll is twice as
@@ -52,7 +51,7 @@ type Turn struct {
 	Looking bool
 	// Missing names the configs and keys without which no pod of the workload starts; empty if none is missing.
 	Missing string
-	// Pace is how often the workload rolled lately, and Slot its place in the lines of the rates.
+	// Pace is how often the workload rolled lately, and Slot its place in the line of the rate.
 	Pace Pace
 	Slot Slot
 	// Requested reports whether reroll.dev/requested has a value that has not been served, and Retry the same for reroll.dev/retry.
