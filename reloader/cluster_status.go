@@ -16,13 +16,12 @@ type ClusterStatus struct {
 	StartedAt time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
 	At        time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
 	// StoredAt is when the status was stored, by the clock of where it is read. It is not on the wire, and zero if unknown.
-	StoredAt  time.Time `json:"-"`
-	Ready     bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
-	DryRun    bool      `json:"dryRun,omitempty" doc:"Whether nothing is written to the cluster."`
-	Ephemeral bool      `json:"ephemeral,omitempty" doc:"Whether the records go with the dispatcher's pod: there is no volume."`
-	Notifies  bool      `json:"notifies,omitempty" doc:"Whether a webhook is called in the place of every roll."`
-	Faults    []Fault   `json:"faults,omitempty" doc:"The parts of the dispatcher's process that are not well."`
-	Source    string    `json:"source,omitempty" doc:"How changes are reported: auto, by a watch of metadata and by audit events; audit, by these alone; watch, by the watch alone." example:"auto"`
+	StoredAt time.Time `json:"-"`
+	Ready    bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
+	DryRun   bool      `json:"dryRun,omitempty" doc:"Whether nothing is written to the cluster."`
+	Notifies bool      `json:"notifies,omitempty" doc:"Whether a webhook is called in the place of every roll."`
+	Faults   []Fault   `json:"faults,omitempty" doc:"The parts of the dispatcher's process that are not well."`
+	Source   string    `json:"source,omitempty" doc:"How changes are reported: auto, by a watch of metadata and by audit events; audit, by these alone; watch, by the watch alone." example:"auto"`
 	// Sources are those since StartedAt.
 	Sources []SourceStatus `json:"sources,omitempty" doc:"Where hints came from since the dispatcher started."`
 	Feeds   []FeedStatus   `json:"feeds,omitempty" doc:"What canaries show about the audit events of each API server. Absent if none are sent."`

@@ -75,7 +75,7 @@ var (
 	}
 	wholeCluster = reloader.ClusterStatus{
 		Cluster: "blue", UID: "u-9", Namespace: "ops", Version: "v1.2.3", Instance: "reroll-0", StartedAt: at, At: at.Add(time.Hour),
-		Ready: true, DryRun: true, Ephemeral: true, Notifies: true, Source: "auto",
+		Ready: true, DryRun: true, Notifies: true, Source: "auto",
 		Faults:  []reloader.Fault{{Part: "nats", Reason: "away"}},
 		Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at.Add(time.Minute)}},
 		Feeds:   []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute), Quiet: []reloader.QuietKind{{Kind: reloader.Secret, LastAt: at}}}},

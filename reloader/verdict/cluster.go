@@ -43,7 +43,6 @@ type Standing struct {
 	Health      Health    `json:"health" enum:"Healthy,Degraded,Away,Unknown" doc:"The cluster in one word. Degraded: problems says why. Away: its dispatcher has published no status lately. Unknown: it never has."`
 	Problems    []Problem `json:"problems,omitempty" doc:"What is wrong, the worst first. Absent if nothing is."`
 	Attribution string    `json:"attribution,omitempty" doc:"One sentence about what is known of the author of a change. Absent if that is not known yet." example:"The author of a change is the user in its audit event."`
-	Storage     string    `json:"storage,omitempty" doc:"One sentence about what is lost when the dispatcher's pod moves. Absent if nothing is." example:"There is no volume."`
 }
 
 // OfCluster returns how a cluster stands whose dispatcher has published s; nil if it never has.
@@ -52,9 +51,6 @@ func OfCluster(s *reloader.ClusterStatus, positions []reloader.Position, now tim
 		return Standing{Health: Unknown, Problems: []Problem{{Message: "No dispatcher of this cluster has published its status."}}}
 	}
 	v := Standing{Health: Healthy, Problems: problems(s, positions, now), Attribution: attribution(s)}
-	if s.Ephemeral {
-		v.Storage = "There is no volume: when the pod moves, the history is lost, and nothing rolls because of that. To keep it: --set persistence.enabled=true"
-	}
 	switch {
 	case silence(s, now) > 0:
 		v.Health = Away

@@ -68,8 +68,4 @@ func TestOfCluster(t *testing.T) {
 	if got := OfCluster(nil, nil, now); got.Health != Unknown || got.Health.IsUp() || len(got.Problems) != 1 {
 		t.Errorf("no status: %+v", got)
 	}
-	s := &reloader.ClusterStatus{At: now, Ready: true, Ephemeral: true}
-	if got := OfCluster(s, nil, now); got.Health != Healthy || !strings.Contains(got.Storage, "--set persistence.enabled=true") {
-		t.Errorf("no volume: %+v", got)
-	}
 }

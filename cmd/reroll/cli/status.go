@@ -156,9 +156,6 @@ func (s *session) showCluster(l *lines, c view.Cluster, workloads []view.Workloa
 			l.addf("  Window %s: closed, opens %s", w.Schedule, exactly(w.Next))
 		}
 	}
-	if c.Storage != "" {
-		l.add(text("  " + c.Storage))
-	}
 }
 
 // waitingShown is how many workloads status lists without -o wide.

@@ -175,7 +175,6 @@ export interface Cluster {
   instance?: string;
   updatedAt?: string;
   dryRun?: boolean;
-  storage?: string;
   sources?: { source: string; hints: number; lastAt: string }[];
   feeds?: { address: string; state: string; lastAt?: string }[];
   lastChangeAt?: string;

@@ -163,7 +163,6 @@ function Card({ c }: { c: Cluster }) {
           </Fact>
         )}
       </Facts>
-      {c.storage && <p class="faint">{c.storage}</p>}
       {!!c.windows?.length && (
         <p class="faint">
           Windows:{' '}
