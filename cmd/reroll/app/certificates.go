@@ -1,11 +1,16 @@
 package app
 
 import (
+	"context"
 	"crypto/x509"
 	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 // certificates are those that Reroll has made, and the one of API servers that ends first, for Prometheus. Others are the business of whoever
@@ -62,4 +67,27 @@ func (c *certificates) addManaged(use string, made presented) {
 		}
 		return nil
 	})
+}
+
+// keepCertificate makes and renews the certificate of ingest, if the settings ask for it. Only where audit events are all there is it matters to
+// readiness that there is one.
+func (p *program) keepCertificate(cluster *kube.Cluster) {
+	s := p.settings
+	if !s.MakesCertificate() {
+		return
+	}
+	host := s.Ingest.Service + "." + cluster.Namespace + ".svc"
+	made := certificate.NewManaged(certificate.Options{
+		Store: cluster.IngestCertificate(s.Ingest.Service), Of: "ingest", Hosts: []string{host, host + ".cluster.local"},
+		Lifetime: ingestLifetime, CALifetime: ingestCALifetime, Logger: p.logger,
+	})
+	p.ingestCertificate = made
+	p.start("ingest certificate", made.Run)
+	p.certificates.addManaged("ingest", made)
+	if s.Source == config.SourceAudit {
+		p.health.add("ingest", func(context.Context) error {
+			_, err := made.Get(nil)
+			return err
+		})
+	}
 }

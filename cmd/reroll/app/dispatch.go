@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
@@ -259,29 +258,6 @@ const (
 	ingestCALifetime = 10 * 365 * 24 * time.Hour
 )
 
-// keepCertificate makes and renews the certificate of ingest, if the settings ask for it. Only where audit events are all there is it matters to
-// readiness that there is one.
-func (p *program) keepCertificate(cluster *kube.Cluster) {
-	s := p.settings
-	if !s.MakesCertificate() {
-		return
-	}
-	host := s.Ingest.Service + "." + cluster.Namespace + ".svc"
-	made := certificate.NewManaged(certificate.Options{
-		Store: cluster.IngestCertificate(s.Ingest.Service), Of: "ingest", Hosts: []string{host, host + ".cluster.local"},
-		Lifetime: ingestLifetime, CALifetime: ingestCALifetime, Logger: p.logger,
-	})
-	p.ingestCertificate = made
-	p.start("ingest certificate", made.Run)
-	p.certificates.addManaged("ingest", made)
-	if s.Source == config.SourceAudit {
-		p.health.add("ingest", func(context.Context) error {
-			_, err := made.Get(nil)
-			return err
-		})
-	}
-}
-
 // consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.
 func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
 	if retry(ctx, firstPause, d.Ready) != nil {
@@ -295,29 +271,6 @@ func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
 
 // Pauses between two tries of something that must succeed some time.
 const firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
-
-// insist calls do until it succeeds, which gives nil, or ctx ends. Failures are logged under message, and make the next pause longer.
-func (p *program) insist(ctx context.Context, message string, do func(context.Context) error) error {
-	return retry(ctx, longestPause, func() error {
-		err := do(ctx)
-		if err != nil && ctx.Err() == nil {
-			p.logger.Warn(message, "error", err)
-		}
-		return err
-	})
-}
-
-// retry calls do until it returns nil or ctx ends. Each pause is twice as long as the one before, up to longest.
-func retry(ctx context.Context, longest time.Duration, do func() error) error {
-	for pause := firstPause; do() != nil; pause = min(2*pause, longest) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
-	return nil
-}
 
 // warnOfOthers says so if another tool that restarts workloads seems to run in the cluster: each change would roll them twice.
 func (p *program) warnOfOthers(ctx context.Context, cluster *kube.Cluster) {
