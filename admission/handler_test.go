@@ -123,7 +123,7 @@ func TestNothingIsReadInVain(t *testing.T) {
 	}
 }
 
-// TestTroubleIsAllowed: what goes wrong keeps nobody from writing, and is told to whoever writes and in a metric. What can be done is.
+// TestTroubleIsAllowed: what goes wrong keeps nobody from writing, and is told to anyone who writes and in a metric. What can be done is.
 func TestTroubleIsAllowed(t *testing.T) {
 	dropped := imageTwo
 	dropped.env = nil
@@ -197,7 +197,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSlowSenderKeepsNoTurn: whoever sends half a body is answered when the time that an answer is waited for is over.
+// TestSlowSenderKeepsNoTurn: anyone who sends half a body is answered when the time that an answer is waited for is over.
 func TestSlowSenderKeepsNoTurn(t *testing.T) {
 	handler := newHandler(t, &world{}, nil)
 	server := httptest.NewServer(handler)

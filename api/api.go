@@ -17,7 +17,7 @@ import (
 
 // Options is what New needs. The fields before Version and those of Logger and Metrics are required.
 type Options struct {
-	// Records is what is answered from. Whoever fills it says when it has caught up.
+	// Records is what is answered from. Anyone who fills it says when it has caught up.
 	Records *projection.Projection
 	// Version is the build that answers.
 	Version string
@@ -26,7 +26,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// RequestRate is how many requests one client may make in a second, in the long run; 0 means DefaultRequestRate.
 	RequestRate float64
-	// Access says who asks and what they may read. Nil: nobody can be told apart, and everybody may read.
+	// Access says who asks and what they may read. Nil: nobody can be distinguished, and everybody may read.
 	Access Access
 	// Hosts says which names requests may call the server by, and HostNames further ones, in lower case.
 	Hosts     Hosts

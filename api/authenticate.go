@@ -79,7 +79,7 @@ func authenticate(access Access, denied *prometheus.CounterVec, logger *slog.Log
 	}
 }
 
-// sameOrigin refuses requests by which a page of another origin could do something in the name of whoever looks at it: browsers send
+// sameOrigin refuses requests by which a page of another origin could do something in the name of anyone who looks at it: browsers send
 // client certificates and the cookies of proxies along by themselves.
 func sameOrigin(denied *prometheus.CounterVec) func(http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()

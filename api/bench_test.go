@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkReloads answers a page of 100 out of 20,000 reloads, beside a handler that does nothing in the same run.
+// BenchmarkReloads answers a page of 100 out of 20,000 reloads, next to a handler that does nothing in the same run.
 func BenchmarkReloads(b *testing.B) {
 	f := newFixture(b)
 	for n := 1; n <= 20_000; n++ {

@@ -69,7 +69,7 @@ func (a *server) streamEvents(ctx context.Context, in *EventFilter) (*huma.Strea
 	}}, nil
 }
 
-// streamSpan returns the context of a stream. Where readers are told apart, it ends in time: they come back, and prove anew who they
+// streamSpan returns the context of a stream. Where readers are distinguished, it ends in time: they come back, and prove again who they
 // are and that they still may.
 func (a *server) streamSpan(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.access == nil {
@@ -79,7 +79,7 @@ func (a *server) streamSpan(ctx context.Context) (context.Context, context.Cance
 }
 
 // nudge writes an event for everything at once, and then one whenever something has changed, until ctx or the server ends, or the reader takes
-// nothing any more. Whoever opens a stream has therefore nothing to ask beforehand.
+// nothing any more. Anyone who opens a stream has therefore nothing to ask beforehand.
 func nudge(ctx context.Context, w io.Writer, watch *projection.Watch) {
 	err := writeEvent(w, Changed{projection.Topics})
 	beat := time.NewTicker(heartbeat)

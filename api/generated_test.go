@@ -176,7 +176,7 @@ func (g *generator) request() *http.Request {
 }
 
 // No request that can be made from the document is answered with a fault of ours, and every answer is as the document says: where nobody
-// can be told apart, and to somebody who may do everything.
+// can be distinguished, and to a user who may do everything.
 func TestGeneratedRequests(t *testing.T) {
 	if *seed == 0 {
 		*seed = rand.Uint64()

@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Hosts says which names a server answers to. Whoever owns a name can have it lead to any address, and a browser there then takes the
+// Hosts says which names a server answers to. Anyone who owns a name can have it lead to any address, and a browser there then takes the
 // server's answers for those of their page. That gives them nothing where a page has to bring a token along, nor where a browser checks
-// the name against the server's certificate: Hosts is for servers that answer whoever reaches them.
+// the name against the server's certificate: Hosts is for servers that answer anyone who reaches them.
 type Hosts int
 
 // The names that a server may answer to. Addresses and localhost are always among them.

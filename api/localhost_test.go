@@ -43,7 +43,7 @@ func TestForeignNamesOfALoopback(t *testing.T) {
 	f.deniedOnce(t, deniedForeignHost)
 }
 
-// TestForeignNamesOfAnOpenServer: a page that somebody inside has opened reads nothing from a server that lets in whoever reaches it, if it has
+// TestForeignNamesOfAnOpenServer: a page that somebody inside has opened reads nothing from a server that lets in anyone who reaches it, if it has
 // its own name lead there.
 func TestForeignNamesOfAnOpenServer(t *testing.T) {
 	cases := map[string]bool{

@@ -13,7 +13,7 @@ import (
 func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	// Nobody is left to tell if this fails: the client is gone.
+	// No one is left to tell if this fails: the client is gone.
 	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
 }
 

@@ -107,7 +107,7 @@ func TestChangeSaysItAll(t *testing.T) {
 	}
 }
 
-// TestChangeSaysWhatBecameOfARollout: what is shown live is there also for whoever comes later.
+// TestChangeSaysWhatBecameOfARollout: what is shown live is there also for anyone who comes later.
 func TestChangeSaysWhatBecameOfARollout(t *testing.T) {
 	f := newFixture(t)
 	r := aReload(1)

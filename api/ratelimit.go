@@ -7,7 +7,7 @@ import (
 	"github.com/reroll-dev/reroll/api/clients"
 )
 
-// rateLimit refuses requests of a client that makes more than perSecond in the long run. Clients are told apart by address.
+// rateLimit refuses requests of a client that makes more than perSecond in the long run. Clients are distinguished by address.
 func rateLimit(perSecond float64) func(http.Handler) http.Handler {
 	rates := clients.NewRates(perSecond, int(max(1, perSecond*rateBurstSeconds)))
 	return func(next http.Handler) http.Handler {

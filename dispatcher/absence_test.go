@@ -114,7 +114,7 @@ func TestAbsence(t *testing.T) {
 
 // Creations of configs that nobody names.
 
-// patterned is a workload with a pattern beside a config that matches it.
+// patterned is a workload with a pattern next to a config that matches it.
 func (w *world) patterned(pattern string) {
 	w.t.Helper()
 	w.give("part-1", "1")

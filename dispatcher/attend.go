@@ -26,7 +26,7 @@ type roller struct {
 // maxRereads is how often in a row a workload that moved under our hands is read and decided again before it has to wait.
 const maxRereads = 5
 
-// next is what comes after one step of attend: the workload is to be attended again at once, or after a time.
+// next is what comes after one step of attend: the workload must be attended again at once, or after a time.
 type next struct {
 	atOnce bool
 	wait   time.Duration
@@ -113,7 +113,7 @@ func (d *roller) step(ctx context.Context, s *sitting) next {
 	return d.note(ctx, s, out, verdicts)
 }
 
-// sit returns what is to be decided about t now, or how long to wait for that.
+// sit returns what must be decided about t now, or how long to wait for that.
 func (d *roller) sit(t *tracked) (*sitting, time.Duration) {
 	b := d.lock()
 	defer d.unlock()
@@ -174,7 +174,7 @@ func (d *roller) stand(t *tracked) {
 	b.gate.nextAfter(t)
 }
 
-// note writes what is to be noted into the State, and has what turned out to be missed wait for its window. Where a note says that something came to the
+// note writes what must be noted into the State, and has what turned out to be missed wait for its window. Where a note says that something came to the
 // content by itself, the workload is read again before: if it has changed, everything is decided again.
 func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) next {
 	t := s.t

@@ -15,7 +15,7 @@ import (
 
 // Outlook is what is left to do about the workloads of a namespace. Each entry is a sentence about one of them, or about one config.
 type Outlook struct {
-	// Pending is in flight. Held waits on purpose, or for somebody to mend it.
+	// Pending is in flight. Held waits on purpose, or for somebody to fix it.
 	Pending, Held []string
 }
 

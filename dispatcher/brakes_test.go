@@ -95,7 +95,7 @@ func TestBrakes(t *testing.T) {
 				t.Errorf("%d still wait", n)
 			}
 		},
-		// One that moved each time it was to be patched, and that something holds back now, is not rolling.
+		// One that moved each time it had to be patched, and that something holds back now, is not rolling.
 		"restless workload takes nobodys place": func(t *testing.T, w *world) {
 			w.braked(turn.Limits{Concurrent: 1})
 			p := w.usually()

@@ -57,7 +57,7 @@ func (b *board) conclude(did done) {
 	b.gate.nextAfter(t)
 }
 
-// noteAll takes verdicts that are notes, or that nothing is to be done, and closes what they are about. That a workload was not rolled for changes is
+// noteAll takes verdicts that are notes, or that nothing must be done, and closes what they are about. That a workload was not rolled for changes is
 // recorded, by the reason of the notes.
 func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 	t, noted, writes := s.t, map[reloader.Reason][]reloader.Cause{}, map[reloader.Config]*applied.Write{}

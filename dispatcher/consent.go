@@ -6,7 +6,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 )
 
-// A workload can name a config of another namespace, and whoever writes the workload need not be allowed to see that config. Its metadata says
+// A workload can name a config of another namespace, and anyone who writes the workload need not be allowed to see that config. Its metadata says
 // whether it is shown to the workload (see dialect.ShareKey). Until it does, the config is absent as far as that workload is concerned: its
 // record, its marks and its reloads are those of a workload that names a config which does not exist. If a config is shown to nobody who
 // names it, only its metadata is read, and nothing is recorded of it.

@@ -224,7 +224,7 @@ func deepCopies(objects map[scenario.Ref]scenario.Typed) map[scenario.Ref]scenar
 }
 
 // restore puts etcd back: versions, generations and contents are those of then, and versions are given a second time. The watch lists
-// everything anew; nobody audits that. Pods of workloads whose template went back start anew, with the content of then.
+// everything again; nobody audits that. Pods of workloads whose template went back start again, with the content of then.
 func (w *world) restore(b backup) {
 	w.ledger.mu.Lock()
 	w.ledger.entries = maps.Clone(b.ledger)
@@ -247,7 +247,7 @@ func (w *world) restore(b backup) {
 }
 
 // TestEtcdRestored: etcd goes back between two dispatchers, and with it contents, generations, resource versions and the ledger. A workload whose
-// mark went back with its config is not rolled, and every edit after that rolls once. A dispatcher that runs is to be restarted after a restore.
+// mark went back with its config is not rolled, and every edit after that rolls once. A dispatcher that runs must be restarted after a restore.
 func TestEtcdRestored(t *testing.T) {
 	for name, rolls := range map[string]int64{"to a roll": 1, "to a time before any mark": 0} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -95,7 +95,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	}
 	k.Entry, k.Known = t.state.Writes[c]
 	if !t.shows(c, f) {
-		k.Wanted = true // it is absent, and nothing more is to be told
+		k.Wanted = true // it is absent, and nothing more must be told
 	}
 	if c.Namespace != w.Namespace && k.Known && k.Entry.Absent() && f.Created.Before(k.AsOf.Truncate(time.Second)) {
 		k.Live.Created, k.Live.DataWritten = time.Time{}, time.Time{} // what was written while it was not shown is nothing to the workload
@@ -135,7 +135,7 @@ func taken(w *workload.Workload, f fact) bool {
 	return !f.absent && !f.touched.IsZero() && newerVersion(f.ResourceVersion, w.ResourceVersion) && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
 }
 
-// begins returns an error if v lets a workload begin with what the owner of a config of another cluster told to somebody who asked earlier.
+// begins returns an error if v lets a workload begin with what the owner of a config of another cluster told to a user who asked earlier.
 func (d *decider) begins(k plan.Case, v plan.Verdict) error {
 	if k.Config.Cluster == "" || k.Known && !k.Entry.Out || v.Do != plan.Note {
 		return nil
@@ -163,7 +163,7 @@ func (b *board) hides(t *tracked, c reloader.Config) bool {
 // errHidden stands for an error that is not to be told on a workload.
 var errHidden = errors.New("it cannot be read")
 
-// concealed returns err, or what may be told of it on t: that a config of another namespace cannot be read would tell that it exists. Whoever runs the
+// concealed returns err, or what may be told of it on t: that a config of another namespace cannot be read would tell that it exists. Anyone who runs the
 // cluster finds it in the log.
 func (b *board) concealed(t *tracked, c reloader.Config, err error) error {
 	if !b.hides(t, c) {

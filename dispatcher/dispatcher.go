@@ -145,7 +145,7 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 
 // Run works until ctx ends. The caller has tracked every workload that exists; Ready follows when all of their configs have been looked at.
 //
-// Once ctx has ended, nothing is begun any more: what waits in queues is dropped, since the next start computes it anew. What has begun is
+// Once ctx has ended, nothing is begun any more: what waits in queues is dropped, since the next start computes it again. What has begun is
 // finished and recorded, for at most drainTime. When term ends, as with a lost leadership, that is cancelled, too: from then on
 // nothing is written by this process.
 func (d *Dispatcher) Run(ctx, term context.Context) error {
@@ -175,7 +175,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 		d.keep(ctx)
 	}
 	d.ready.Store(false)
-	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is computed anew at the next start.
+	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is computed again at the next start.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
 	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.scopeQ, d.configQ)

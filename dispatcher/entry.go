@@ -42,7 +42,7 @@ type fact struct {
 	began, seen time.Time
 	// touched is when the newest write that a hint reports happened.
 	touched time.Time
-	// unanswered says that the owner of a config of another cluster told this to somebody who asked earlier.
+	// unanswered says that the owner of a config of another cluster told this to a user who asked earlier.
 	unanswered error
 }
 

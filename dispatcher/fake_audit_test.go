@@ -31,7 +31,7 @@ func (c *cluster) report(ref scenario.Ref, verb reloader.Verb, by reloader.Actor
 type fieldSet map[string]any
 
 // manage puts by into the managed fields. There is one time for all that a manager writes, and it moves with each of their writes. An
-// annotation of a workload belongs to whoever gave it its value. Who only takes keys of a config away owns nothing more than before.
+// annotation of a workload belongs to anyone who gave it its value. Who only takes keys of a config away owns nothing more than before.
 func manage(old, obj scenario.Typed, by reloader.Actor, data bool) {
 	if data && takenAway(old, obj) {
 		return

@@ -97,7 +97,7 @@ metadata: {name: web, annotations: {%s}}
 spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: %s}}, {configMapRef: {name: %s}}]}]}}}`, auto, first, second))))
 }
 
-// restarted has the pods of a workload be made anew, as when their node is lost.
+// restarted has the pods of a workload be made again, as when their node is lost.
 func (w *world) restarted(ref scenario.Ref) {
 	w.cluster.mu.Lock()
 	defer w.cluster.mu.Unlock()

@@ -38,7 +38,7 @@ func (d *Dispatcher) Followed() []reloader.Follow {
 	return ask
 }
 
-// reopenAll has it decided anew what c is to the workloads that depend on it.
+// reopenAll has it decided again what c is to the workloads that depend on it.
 func (b *board) reopenAll(c reloader.Config) {
 	for ref, t := range b.index.byConfig[c] {
 		t.edges[c].reopen()

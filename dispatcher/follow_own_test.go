@@ -66,7 +66,7 @@ func TestOwnerThatCannotReadSaysSo(t *testing.T) {
 	})
 }
 
-// TestFollowerThatReadsTheConfigRollsOnce: beside the owner's config the same manifest asks for it twice, or does so if the config lets it, as
+// TestFollowerThatReadsTheConfigRollsOnce: next to the owner's config the same manifest asks for it twice, or does so if the config lets it, as
 // it may from some time on.
 func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
 	const follow = "reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags"

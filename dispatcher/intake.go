@@ -34,7 +34,7 @@ type letters struct {
 	deliveries []Delivery
 	// hints are those without a delivery: they came before the stream had them, or after a look that failed.
 	hints []reloader.Hint
-	// due says that the config is to be looked at although every hint was answered.
+	// due says that the config must be looked at although every hint was answered.
 	due bool
 }
 
@@ -184,7 +184,7 @@ func (b *board) targets(c reloader.Config, hints []reloader.Hint) []reloader.Con
 	})
 }
 
-// needed reports whether c is to be looked at: a workload depends on it, or another cluster may follow it.
+// needed reports whether c must be looked at: a workload depends on it, or another cluster may follow it.
 func (b *board) needed(c reloader.Config) bool {
 	return len(b.index.byConfig[c]) > 0 || b.fleet.Exports(c)
 }

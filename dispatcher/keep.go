@@ -101,7 +101,7 @@ func (d *keeper) storeReloads(ctx context.Context, waiting []finished) (int, err
 	return len(waiting), nil
 }
 
-// completed returns f as it is to be stored, with what the history has of it, and whether that is news.
+// completed returns f as it must be stored, with what the history has of it, and whether that is news.
 func (d *keeper) completed(ctx context.Context, f finished) (reloader.Reload, bool, error) {
 	r := f.reload
 	if f.renamed == nil && r.Outcome != "" && (!r.PatchedAt.IsZero() || r.Outcome != reloader.ReasonReloaded) {

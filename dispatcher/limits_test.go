@@ -133,7 +133,7 @@ func TestLimits(t *testing.T) {
 			w.rolled("Deployment/all", 1)
 			w.rolled(web, 0)
 		},
-		// The last of them says so, and whoever is elsewhere, or was there before, is served.
+		// The last of them says so, and anyone who is elsewhere, or was there before, is served.
 		"workloads that name a thousand configs each fill the namespace": func(t *testing.T, w *world) {
 			names := make([]string, dialect.MaxConfigs)
 			for i := range names {

@@ -10,7 +10,7 @@ import (
 )
 
 // A line of the log about a reload has its ID under "reload", and those of the changes behind it under "changes"; one about a change has the
-// change's ID under "change". They are the IDs of the REST API, so that whoever has one
+// change's ID under "change". They are the IDs of the REST API, so that anyone who has one
 // finds the other.
 
 // logChange tells of a change that was stored. First sights are many, and nothing follows from them.

@@ -28,7 +28,7 @@ type model struct {
 	// contents are those that each config had, the newest last; pods tells with which of them the present pods have started.
 	contents map[string][]content
 	pods     map[string]int
-	// changed counts the changes of contents, undone the rollbacks, and made the configs that were made anew, each of which may add a roll: a pod
+	// changed counts the changes of contents, undone the rollbacks, and made the configs that were made again, each of which may add a roll: a pod
 	// that started after the last look that found the content may have started while it was away. rolls counts what Reroll did.
 	changed, undone, made, rolls int
 	revision                     int64
@@ -208,7 +208,7 @@ func (m *model) change(name, value string) {
 	m.now(name, value)
 }
 
-// remake deletes a config and makes it anew as it was.
+// remake deletes a config and makes it again as it was.
 func (m *model) remake(name string) {
 	all := m.contents[name]
 	m.did("%s is made anew", name)
@@ -217,7 +217,7 @@ func (m *model) remake(name string) {
 	m.give(name, all[len(all)-1].value)
 }
 
-// now takes note of what is live, which whoever changed it may not have done yet. The caller holds reads.
+// now takes note of what is live, which anyone who changed it may not have done yet. The caller holds reads.
 func (m *model) now(name, value string) {
 	if all := m.contents[name]; all[len(all)-1].value != value {
 		m.contents[name] = append(all, content{value: value})
@@ -263,7 +263,7 @@ func (m *model) revive() {
 	m.stream.connect(m.launch().Handle)
 }
 
-// second starts a dispatcher beside another one.
+// second starts a dispatcher next to another one.
 func (m *model) second() {
 	if len(m.running) != 1 {
 		return
@@ -368,7 +368,7 @@ func (m *model) unknowable(name string) bool {
 	return slices.ContainsFunc(all[:at], func(c content) bool { return c.value == now })
 }
 
-// losePods has the pods start anew, with what is live.
+// losePods has the pods start again, with what is live.
 func (m *model) losePods() {
 	m.did("pods are lost")
 	m.restarted(web)

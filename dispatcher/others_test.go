@@ -194,7 +194,7 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 	})
 }
 
-// The move from Stakater Reloader as its guide tells it: a dry run beside it, then the swap, for which nothing rolls.
+// The move from Stakater Reloader as its guide tells it: a dry run next to it, then the swap, for which nothing rolls.
 
 // watched lets a dry run see what meanwhile does, and then starts for real.
 func (w *world) watched(meanwhile func()) {

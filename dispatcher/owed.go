@@ -10,10 +10,10 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// A pause lives on the workload alone: the patch that marks a Deployment also pauses it and says since when, and whoever sees that
+// A pause lives on the workload alone: the patch that marks a Deployment also pauses it and says since when, and anyone who sees that
 // annotation ends the pause when it is due. So it survives every process, and also the workload's opting out.
 
-// paused has the workloads whose pause is to be ended, opted in or not.
+// paused has the workloads whose pause must be ended, opted in or not.
 type paused map[reloader.WorkloadRef]pausing
 
 type pausing struct {

@@ -204,7 +204,7 @@ func TestConfigRecreatedBetweenLooks(t *testing.T) {
 	}
 }
 
-// TestMaximumWaitOverRestarts: it does not begin anew with each process.
+// TestMaximumWaitOverRestarts: it does not begin again with each process.
 func TestMaximumWaitOverRestarts(t *testing.T) {
 	settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}
 	inWorld(t, settings, func(t *testing.T, w *world) {
@@ -297,7 +297,7 @@ func TestWindowWaitsForHints(t *testing.T) {
 	})
 }
 
-// Workloads that are deleted and made anew under the same name.
+// Workloads that are deleted and made again under the same name.
 
 // replacing has the next patch of web find it gone, and replace make another one before the answer is heard.
 func (w *world) replacing(replace func()) {

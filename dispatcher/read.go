@@ -123,7 +123,7 @@ func (d *looker) get(ctx context.Context, c reloader.Config) (live.Object, error
 	return obj, err
 }
 
-// contentOf reads the content of c for a mark of several configs together, which is to be that of f.
+// contentOf reads the content of c for a mark of several configs together, which must be that of f.
 func (d *looker) contentOf(ctx context.Context, c reloader.Config, f fact) (digest.Content, error) {
 	obj, err := d.get(ctx, c)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -137,7 +137,7 @@ func (d *looker) contentOf(ctx context.Context, c reloader.Config, f fact) (dige
 }
 
 // forNobody reports whether the content of c, which has that metadata, is not to be read: workloads of other namespaces name it, and it is shown
-// to none of them, nor to a cluster that follows it. What nothing names any more was shown to whoever asked before.
+// to none of them, nor to a cluster that follows it. What nothing names any more was shown to anyone who asked before.
 func (d *looker) forNobody(c reloader.Config, meta live.Meta) bool {
 	if d.fleet.Lets(c, meta) {
 		return false

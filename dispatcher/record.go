@@ -20,11 +20,11 @@ type records struct {
 	finished map[reloader.WorkloadRef][]finished
 }
 
-// finished is a reload that is to be recorded, and the workload as it was then.
+// finished is a reload that must be recorded, and the workload as it was then.
 type finished struct {
 	w      *workload.Workload
 	reload reloader.Reload
-	// renamed is a change of which more is known than the reload on record says; nil if reload is to be recorded.
+	// renamed is a change of which more is known than the reload on record says; nil if reload must be recorded.
 	renamed *reloader.Change
 }
 
@@ -62,7 +62,7 @@ func (r *records) stored(ref reloader.WorkloadRef, n int) {
 	}
 }
 
-// toStore returns what is to be stored of a workload: its finished reloads, and its record; nil if the record is to be deleted.
+// toStore returns what must be stored of a workload: its finished reloads, and its record; nil if the record must be deleted.
 func (b *board) toStore(ref reloader.WorkloadRef) ([]finished, *reloader.WorkloadRecord) {
 	waiting := slices.Clone(b.records.finished[ref])
 	if t := b.index.byRef[ref]; t != nil {

@@ -118,7 +118,7 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestDeadLetterBehindABrake: what is wrong stays seen while it is not even tried, over a restart too, and is neither told nor counted anew.
+// TestDeadLetterBehindABrake: what is wrong stays seen while it is not even tried, over a restart too, and is neither told nor counted again.
 func TestDeadLetterBehindABrake(t *testing.T) {
 	for name, restart := range map[string]bool{"by the same process": false, "by the next one": true} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -213,7 +213,7 @@ func TestSameNumber(t *testing.T) {
 	})
 }
 
-// TestUnreadableConfig: hints about a config that cannot be read hold no place in the stream for long, and are answered when it can be read.
+// TestUnreadableConfig: hints about a config that cannot be read hold no place in the stream for a long time, and are answered when it can be read.
 func TestUnreadableConfig(t *testing.T) {
 	for name, err := range map[string]error{
 		"forbidden":    apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost),

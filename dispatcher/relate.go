@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// relate compares f, the newest look at c, with what t was brought to. What may roll t waits for its window; what is to be noted or found out is decided
+// relate compares f, the newest look at c, with what t was brought to. What may roll t waits for its window; what must be noted or found out is decided
 // at once. before is the look before f.
 func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 	e := t.edges[c]

@@ -65,7 +65,7 @@ func (w *world) crowdRolled(n int64) {
 // TestStart: what a start asks for.
 func TestStart(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		// A start lists the configs of a namespace once, whoever depends on them, and reads the content of those alone that have changed.
+		// A start lists the configs of a namespace once, anyone who depends on them, and reads the content of those alone that have changed.
 		"start lists metadata": func(t *testing.T, w *world) {
 			w.crowd()
 			w.settled()

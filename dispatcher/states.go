@@ -17,7 +17,7 @@ type states struct {
 	born time.Time
 	// texts are the entries of workloads that are not tracked: they were not seen yet, or opted out.
 	texts map[reloader.WorkloadRef]string
-	// changed has, by namespace, the workloads whose entry is to be written.
+	// changed has, by namespace, the workloads whose entry must be written.
 	changed map[string]map[reloader.WorkloadRef]struct{}
 	// writing has the namespaces whose ledger is being written.
 	writing map[string]bool
@@ -153,7 +153,7 @@ func (l *states) release(ref reloader.WorkloadRef, t *tracked, gone bool) {
 	l.change(ref)
 }
 
-// take returns what the ledger of a namespace lacks, which is to be written now: an empty text forgets a workload.
+// take returns what the ledger of a namespace lacks, which must be written now: an empty text forgets a workload.
 func (l *states) take(namespace string) map[reloader.WorkloadRef]string {
 	entries := make(map[reloader.WorkloadRef]string, len(l.changed[namespace]))
 	for ref := range l.changed[namespace] {

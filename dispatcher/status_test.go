@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// TestStatusTellsOfTheLag: what is on its way lags, also while patches fail; what somebody holds back, or has to mend, does not.
+// TestStatusTellsOfTheLag: what is on its way lags, also while patches fail; what somebody holds back, or has to fix, does not.
 func TestStatusTellsOfTheLag(t *testing.T) {
 	inWorld(t, scenario.Settings{Window: scenario.Duration(20 * time.Second), MaxWait: scenario.Duration(time.Minute)}, func(t *testing.T, w *world) {
 		p := w.usually()

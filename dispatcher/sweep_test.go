@@ -99,7 +99,7 @@ func TestSweep(t *testing.T) {
 			w.pass(time.Minute)
 			w.deaf()
 			w.edit(alice, app, "2")
-			w.counted("meta") // starts counting anew
+			w.counted("meta") // starts counting again
 			w.pass(2 * time.Hour)
 			w.rolled(web, 1)
 			if got := w.counted("meta"); got > 5 {
@@ -112,7 +112,7 @@ func TestSweep(t *testing.T) {
 			w.start()
 			w.pass(time.Minute)
 			for _, verb := range []string{"list", "meta", "get"} {
-				w.counted(verb) // starts counting anew
+				w.counted(verb) // starts counting again
 			}
 			w.pass(time.Hour)
 			if lists, metas, gets := w.counted("list"), w.counted("meta"), w.counted("get"); lists != 6 || metas+gets != 0 {

@@ -213,8 +213,8 @@ spec:
 	})
 }
 
-// TestTermsOfWhatComesToNothing: the record says why a workload is not rolled at all, and which keys matter to it; and says it anew when either
-// changes, so that whoever reads it foresees what becomes of a change.
+// TestTermsOfWhatComesToNothing: the record says why a workload is not rolled at all, and which keys matter to it; and says it again when either
+// changes, so that anyone who reads it foresees what becomes of a change.
 func TestTermsOfWhatComesToNothing(t *testing.T) {
 	const nightly scenario.Ref = "CronJob/nightly"
 	nightlyRef := reloader.WorkloadRef{Kind: "CronJob", Namespace: scenario.DefaultNamespace, Name: "nightly"}

@@ -51,7 +51,7 @@ type carried struct {
 
 // listing is how far the patterns of a workload were matched.
 type listing struct {
-	// relist says that they are to be matched against all configs, tries how often that failed, and listed when it was begun last.
+	// relist says that they must be matched against all configs, tries how often that failed, and listed when it was begun last.
 	relist bool
 	tries  int
 	listed time.Time
@@ -62,7 +62,7 @@ type listing struct {
 	said    bool
 }
 
-// pace is what decides when a workload rolls, beside its State.
+// pace is what decides when a workload rolls, next to its State.
 type pace struct {
 	slot turn.Slot
 	// going says that nothing holds it back any more and it is being rolled.
@@ -72,7 +72,7 @@ type pace struct {
 	// attempts have failed in a row, the first of them at a time.
 	attempts int
 	failed   time.Time
-	// calm is until when it is left alone, because it moved each time it was to be rolled.
+	// calm is until when it is left alone, because it moved each time it had to be rolled.
 	calm time.Time
 }
 
@@ -107,7 +107,7 @@ func (t *tracked) behindSince() (since time.Time) {
 	return since
 }
 
-// open returns the configs that are to be decided about at a time, each with how often it was opened: those that are new, or also those that t is
+// open returns the configs that must be decided about at a time, each with how often it was opened: those that are new, or also those that t is
 // behind by.
 func (t *tracked) open(now time.Time, behind bool) map[reloader.Config]int {
 	found := map[reloader.Config]int{}

@@ -15,16 +15,16 @@ type queues struct {
 	// configQ has configs to be looked at, and workloadQ workloads whose turn it is.
 	configQ   workqueue.TypedRateLimitingInterface[reloader.Config]
 	workloadQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	// recordQ has workloads whose record or reloads are to be stored, and changeQ configs whose changes are.
+	// recordQ has workloads whose record or reloads must be stored, and changeQ configs whose changes are.
 	recordQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	changeQ workqueue.TypedRateLimitingInterface[reloader.Config]
-	// exportQ has configs that other clusters are to be told of.
+	// exportQ has configs that other clusters must be told of.
 	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
-	// owedQ has workloads on which something is to be undone when it is due.
+	// owedQ has workloads on which something must be undone when it is due.
 	owedQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	// scopeQ has scopes that a sweep could not list.
 	scopeQ workqueue.TypedRateLimitingInterface[scope]
-	// ledgerQ has namespaces whose ledger is to be written.
+	// ledgerQ has namespaces whose ledger must be written.
 	ledgerQ workqueue.TypedRateLimitingInterface[string]
 }
 
@@ -66,7 +66,7 @@ func work[K comparable](ctx context.Context, g *errgroup.Group, n int, q workque
 				switch wait := do(key); {
 				case wait == again:
 					q.AddRateLimited(key)
-				case wait > 0: // what has failed before goes on from there
+				case wait > 0: // what has failed before continues from there
 					q.AddAfter(key, wait)
 				default:
 					q.Forget(key)

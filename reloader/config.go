@@ -86,7 +86,7 @@ const (
 	maxNameLength      = 253
 )
 
-// isLabel reports whether s is a DNS-1123 label. It is asked about every audit event, which is why it is no regular expression.
+// isLabel reports whether s is a DNS-1123 label. It is asked about every audit event, which is why it is not a regular expression.
 func isLabel(s string) bool { return len(s) <= maxNamespaceLength && isPlainLabel(s) }
 
 // isSubdomain reports whether s is a DNS-1123 subdomain: labels of any length with dots between them.

@@ -27,7 +27,7 @@ func (w Want) Number(at int) uint64 {
 	return w.Numbers[at]
 }
 
-// Follow is a config of another cluster that is followed. Number is another one whenever that begins anew, so that a copy which repeats it was
+// Follow is a config of another cluster that is followed. Number is another one whenever that begins again, so that a copy which repeats it was
 // made for who follows now.
 type Follow struct {
 	Config Config

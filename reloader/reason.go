@@ -45,7 +45,7 @@ const (
 	ReasonWorkloadGone   Reason = "WorkloadGone"
 	ReasonRetrying       Reason = "Retrying"
 	ReasonBaseline       Reason = "Baseline"
-	// ReasonSuspended and ReasonFinished are those of CronJobs and Jobs that nothing is to be started of.
+	// ReasonSuspended and ReasonFinished are those of CronJobs and Jobs that nothing must be started of.
 	ReasonSuspended Reason = "Suspended"
 	ReasonFinished  Reason = "Finished"
 	// ReasonNamespaceEnds is why a deletion rolls nothing.
@@ -87,7 +87,7 @@ type ReasonInfo struct {
 	in     place
 	// Says is one sentence that reads after the workload's name.
 	Says string
-	// Do says what a person does about it, in Markdown; empty if nothing is to be done.
+	// Do says what a person does about it, in Markdown; empty if nothing must be done.
 	Do string
 	// Next is the command, with {workload}, {namespace} and {pause} for what it is about; empty if none helps.
 	Next string

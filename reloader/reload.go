@@ -70,7 +70,7 @@ type Rollout struct {
 }
 
 // ReloadID derives the identity of a reload from the workload and the content it is brought to, not from how it came about: it is
-// written on the workload beside the mark, and a process that finds it there knows that the workload is at that content, whoever
+// written on the workload next to the mark, and a process that finds it there knows that the workload is at that content, anyone who
 // brought it there and whether or not that is on record. Content that comes back later has the same ID again.
 func ReloadID(cluster, uid string, causes []Cause) string {
 	parts := make([]string, 0, 2+len(causes)*2)

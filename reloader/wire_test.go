@@ -17,7 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// update writes the golden files anew. Records are on disks out there once there is a release: then a file is only ever added.
+// update writes the golden files again. Records are on disks out there once there is a release: then a file is only ever added.
 var update = flag.Bool("update", false, "write the golden files")
 
 var (

@@ -261,5 +261,5 @@ var rooms = []string{".", "admission", "api", "cmd", "dispatcher", "ingest", "re
 
 func inModule(p string) bool { return slices.Contains(rooms, top(p)) }
 
-// standard tells whether a path belongs to the standard library: its first element has no dot, and it is no room of ours.
+// standard tells whether a path belongs to the standard library: its first element has no dot, and it is not a room of ours.
 func standard(p string) bool { return !strings.Contains(top(p), ".") && !inModule(p) }

@@ -28,7 +28,7 @@ func connect(api *rest.Config, qps float32, burst int) (kubernetes.Interface, er
 	return client, nil
 }
 
-// limiter is a rate limit. Whoever waits for it in vain was not asked about, which says nothing about them: client-go's own error for that has no type,
+// limiter is a rate limit. Anyone who waits for it in vain was not asked about, which says nothing about them: client-go's own error for that has no type,
 // and would be taken for a refusal.
 type limiter struct{ flowcontrol.RateLimiter }
 

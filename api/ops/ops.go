@@ -36,7 +36,7 @@ type Check struct {
 type Options struct {
 	Gatherer prometheus.Gatherer
 	// Live and Ready return the state of every check, each time that they are asked. They must answer at once: what takes long
-	// is to be looked at beforehand. Without one, that probe always succeeds.
+	// must be looked at beforehand. Without one, that probe always succeeds.
 	Live  func() []Check
 	Ready func() []Check
 	// Barrier is nil where nothing is decided.

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// placeOf is where a listing by sequence goes on: with what is older than one record. It has a fingerprint of the record's key: in a stream that begins
-// anew the sequence may be that of another.
+// placeOf is where a listing by sequence continues: with what is older than one record. It has a fingerprint of the record's key: in a stream that begins
+// again the sequence may be that of another.
 func placeOf(seq uint64, key recordKey) string {
 	print := fnv.New64a()
 	_, _ = print.Write([]byte(key.cluster + "/" + key.id))
@@ -40,7 +40,7 @@ type slot[T any] struct {
 	version uint64
 }
 
-// history holds the newest records of one stream, oldest first. It is plain data: a Projection guards it. But slots may be read by whoever has copied
+// history holds the newest records of one stream, oldest first. It is plain data: a Projection guards it. But slots may be read by anyone who has copied
 // the slice: elements inside its length never change, and records are never written to.
 type history[T any] struct {
 	// limit is how many places all records together may take.

@@ -8,7 +8,7 @@
 //     many as workloads ask for or as there are changes on record.
 //   - Records may be added in any order and more than once, as streams replay them. An older version of a record never
 //     replaces a newer one, and a record keeps its place in the listing when it is updated. When a stream was lost and begins again,
-//     what came of it is to be forgotten first.
+//     what came of it must be forgotten first.
 //   - All methods may be called from any number of goroutines. A listing takes a view of the moment it began and scans it without
 //     a lock, so a long one delays no writer.
 //   - Watches tell which listings change after everything stored was read, and that all have when it was, or was lost.
@@ -45,7 +45,7 @@ var (
 // Page is a part of a listing.
 type Page[T any] struct {
 	Items []*T
-	// Next is the place to go on from. It is empty if no further record matches.
+	// Next is the place to continue from. It is empty if no further record matches.
 	Next string
 }
 
@@ -60,10 +60,10 @@ type ClusterState struct {
 	Name string
 	// Status is what its dispatcher published last; nil if it never has.
 	Status *reloader.ClusterStatus
-	// LastChange is the newest change that is no baseline, LastReload the newest reload; nil if none is on record.
+	// LastChange is the newest change that is not a baseline, LastReload the newest reload; nil if none is on record.
 	LastChange *reloader.Change
 	LastReload *reloader.Reload
-	// Positions are how far the streams of the cluster are at this hub; none if this is no hub.
+	// Positions are how far the streams of the cluster are at this hub; none if this is not a hub.
 	Positions map[string]reloader.Position
 	// Workloads is how many are on record.
 	Workloads int

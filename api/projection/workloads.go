@@ -25,7 +25,7 @@ func (k WorkloadKey) Compare(other WorkloadKey) int {
 	)
 }
 
-// place is where the listing goes on: after the workload.
+// place is where the listing continues: after the workload.
 func (k WorkloadKey) place() string {
 	return strings.Join([]string{k.Cluster, k.Workload.Kind, k.Workload.Namespace, k.Workload.Name}, "\x00")
 }

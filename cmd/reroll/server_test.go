@@ -20,7 +20,7 @@ type fleet struct {
 }
 
 // newFleet serves a bit of everything: Deployment cart, which alice's change of settings has rolled, and which is held back for a
-// Secret; Deployment till, which waits for nothing; and a second cluster, if there is to be one, whose cart uses a config of another namespace.
+// Secret; Deployment till, which waits for nothing; and a second cluster, if there must be one, whose cart uses a config of another namespace.
 func newFleet(second bool) (*fleet, error) {
 	f := &fleet{records: projection.New(projection.Limits{})}
 	handler, err := api.New(api.Options{

@@ -68,7 +68,7 @@ type Sighting struct {
 	Pods     *Pods
 }
 
-// SightRule is one rule of Sight. If reports false where the next rule is to be asked.
+// SightRule is one rule of Sight. If reports false where the next rule must be asked.
 type SightRule struct {
 	Name string
 	// Says is the rule in a sentence, for ARCHITECTURE.md.

@@ -46,7 +46,7 @@ type State struct {
 	At time.Time
 	// Rolls counts the rolls until At, of which older ones count less.
 	Rolls float64
-	// Mark is the hash that roll N wrote into the pod template. Whoever rolls sets it.
+	// Mark is the hash that roll N wrote into the pod template. Anyone who rolls sets it.
 	Mark string
 	// Writes has the write that each config was applied by.
 	Writes map[reloader.Config]Write

@@ -1,5 +1,5 @@
 // Package canary finds out whether the audit feed works. It writes an object of its own through every API server, one of each kind of config
-// that is to be covered, and waits for the hints: an API server sends audit events of its own, and an audit policy may leave out one kind.
+// that must be covered, and waits for the hints: an API server sends audit events of its own, and an audit policy may leave out one kind.
 //
 // What it promises, for each API server and kind:
 //

@@ -135,7 +135,7 @@ func inCage(t *testing.T, before func(c *cage), test func(t *testing.T, c *cage)
 			cancel()
 			running.Wait()
 		}()
-		c.pass(500 * time.Millisecond) // beside the ticks, not on them
+		c.pass(500 * time.Millisecond) // next to the ticks, not on them
 		test(t, c)
 	})
 }

@@ -16,7 +16,7 @@ import (
 // optional lets the feed be missing.
 func optional(c *cage) { c.options = func(o *canary.Options) { o.Optional = true } }
 
-// TestOptionalFeed: beside a watch, a feed that nobody set up is no trouble, and one that worked before and does not now is.
+// TestOptionalFeed: next to a watch, a feed that nobody set up is no trouble, and one that worked before and does not now is.
 func TestOptionalFeed(t *testing.T) {
 	mute := func(c *cage) { c.mute["a"], c.mute["b"] = true, true }
 	for name, tc := range map[string]struct {

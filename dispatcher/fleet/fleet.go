@@ -77,7 +77,7 @@ func AtHome(c reloader.Config) reloader.Config {
 }
 
 // Receive takes a copy from the owner of a config, and reports whether the config is followed here; otherwise the copy is dropped. A copy that is
-// older than the one before does no harm for long: copies come again and again.
+// older than the one before does no harm for a long time: copies come again and again.
 func (f *Fleet) Receive(c reloader.Copy) (followed bool) {
 	f.mu.Lock()
 	followed, news := f.follows.receive(c, time.Now())

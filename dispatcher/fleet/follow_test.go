@@ -18,7 +18,7 @@ func of(cluster string, c reloader.Config) reloader.Config {
 	return c
 }
 
-// follow has workloads of one namespace follow configs, and returns what other clusters are to be asked for.
+// follow has workloads of one namespace follow configs, and returns what other clusters must be asked for.
 func (c *cluster) follow(configs ...reloader.Config) []reloader.Follow {
 	ask, _ := c.Follow(map[string][]reloader.Config{"shop": configs})
 	c.pass(0)

@@ -161,7 +161,7 @@ func (a *Alerts) conclude(done alert, err error) {
 func (a *Alerts) count(result string, n int) { a.outcomes.WithLabelValues(result).Add(float64(n)) }
 
 // sentences returns one sentence for each config behind r, word for word as Stakater Reloader says it, so that filters that people have built on it
-// go on working. A config that changed several times gets one.
+// continue working. A config that changed several times gets one.
 func sentences(r reloader.Reload, info string) []string {
 	if info = strings.TrimSpace(info); info != "" {
 		info += " : "

@@ -65,7 +65,7 @@ func checkPayload(t *testing.T, r reloader.Reload) {
 	}
 }
 
-// FuzzRetryAfter reads how long somebody who is called asks to wait.
+// FuzzRetryAfter reads how long a user who is called asks to wait.
 func FuzzRetryAfter(f *testing.F) {
 	for _, header := range []string{"", "7", "-1", "99999999999999999999", "2147483647", "Fri, 31 Dec 9999 23:59:59 GMT", "\x00"} {
 		f.Add(header, 503)

@@ -12,7 +12,7 @@ import (
 // PayloadVersion is the version of Payload. Fields may be added to a version; none changes its meaning or goes away.
 const PayloadVersion = 1
 
-// Payload is what a webhook is told in place of a reload: which workload is to be rolled, which configs changed, and who may have
+// Payload is what a webhook is told in place of a reload: which workload must be rolled, which configs changed, and who may have
 // changed them. It holds no content of a config.
 type Payload struct {
 	V       int    `json:"v"`

@@ -21,7 +21,7 @@ type Case struct {
 	Counting applied.Counting
 	Looks    applied.Looks
 	First    applied.First
-	// Dormant is why nothing of the workload is to be started, as of a suspended CronJob; empty if it runs.
+	// Dormant is why nothing of the workload must be started, as of a suspended CronJob; empty if it runs.
 	Dormant reloader.Reason
 	// Ending says that the config's namespace is being deleted.
 	Ending bool
@@ -40,7 +40,7 @@ type Template struct {
 	Changed time.Time
 }
 
-// Do is what a verdict says is to be done.
+// Do is what a verdict says must be done.
 type Do string
 
 // What can be done, the weakest first.

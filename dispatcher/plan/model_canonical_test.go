@@ -53,7 +53,7 @@ func (w *world) times(visit func(*uint8)) {
 	visit(&w.clock)
 }
 
-// coarse gives times that no rule can tell apart one value. Between which other times a time lies is all that a rule sees.
+// coarse gives times that no rule can distinguish one value. Between which other times a time lies is all that a rule sees.
 func (w *world) coarse() {
 	var data, starts []uint8
 	for i := range w.config {

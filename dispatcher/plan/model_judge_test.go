@@ -193,7 +193,7 @@ func (m *model) remember(w *world) {
 	g.optedOut = g.optedOut || g.back && !known.out
 }
 
-// settle lets everything come to rest without faults, and returns what is broken. It does not go on where another world has come to before.
+// settle lets everything come to rest without faults, and returns what is broken. It does not continue where another world has come to before.
 func (m *model) settle(w *world) (broken string, rests bool) {
 	w.procs[1] = process{}
 	m.remember(w)

@@ -209,7 +209,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 	return r
 }
 
-// together asks the product what is to be done with the workload.
+// together asks the product what must be done with the workload.
 func (m *model) together(w *world, p *process, verdicts [configs]verdict, now uint8) (plan.Do, state) {
 	asked := map[reloader.Config]plan.Verdict{}
 	for c, v := range verdicts {

@@ -21,7 +21,7 @@ type setup struct {
 	product  product
 }
 
-// kinds says what can happen beside edits of content, crashes, lost answers, pods that restart, rollbacks and lost ledgers.
+// kinds says what can happen next to edits of content, crashes, lost answers, pods that restart, rollbacks and lost ledgers.
 type kinds struct {
 	deletions, relabels, removals, freezes, keys, optOuts, oldCopies, restores bool
 	// statefulSet says that a rollback keeps annotations, seconds that several things happen in one second, hints that each write is reported,

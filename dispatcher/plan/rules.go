@@ -7,7 +7,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Rule is one rule. If reports false where the next rule is to be asked.
+// Rule is one rule. If reports false where the next rule must be asked.
 type Rule struct {
 	Name string
 	// Says is the rule in a sentence, for ARCHITECTURE.md.

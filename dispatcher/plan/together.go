@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Outcome is what is to be done with one workload.
+// Outcome is what must be done with one workload.
 type Outcome struct {
 	// Do is the strongest of all verdicts.
 	Do Do

@@ -122,7 +122,7 @@ func Due(t Turn, now time.Time) time.Time {
 	return due
 }
 
-// window returns the debounce window of t and its longest time, which is no shorter.
+// window returns the debounce window of t and its longest time, which is not a shorter.
 func (t Turn) window() (window, longest time.Duration) {
 	if t.Asks.Window != nil {
 		return *t.Asks.Window, max(*t.Asks.Window, t.Limits.MaxWait)

@@ -8,7 +8,7 @@
 //     is answered as its contract asks.
 //   - Nobody's body is read before its sender is known to speak for the cluster in the path.
 //   - No answer is a redirect: an API server would take the page behind one for success.
-//   - Errors are answered with a metav1.Status, whose message the API server writes into its log. It says what to mend and quotes
+//   - Errors are answered with a metav1.Status, whose message the API server writes into its log. It says what to fix and quotes
 //     nothing of the body.
 //   - Certificates, client CAs and tokens are read again when their files change. A file that has become bad is reported, and the
 //     last good one stays in use.

@@ -16,7 +16,7 @@ func eventList(items ...string) string {
 }
 
 // TestHostileInput posts what anyone with an account can bring into a request, twice. Package audit tests what becomes of it; here nothing of it
-// reaches the log, and the good event beside it is stored.
+// reaches the log, and the good event next to it is stored.
 func TestHostileInput(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	good := strings.TrimSpace(logLine)
@@ -57,7 +57,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestBytesAtOnceAreBounded holds one body, and posts others beside it.
+// TestBytesAtOnceAreBounded holds one body, and posts others next to it.
 func TestBytesAtOnceAreBounded(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	first := true

@@ -104,7 +104,7 @@ func latency(name, help string) prometheus.HistogramOpts {
 	}
 }
 
-// answered counts and times an answer to whoever speaks for a cluster.
+// answered counts and times an answer to anyone who speaks for a cluster.
 func (m *metrics) answered(cluster string, code int, took time.Duration) {
 	cluster = m.label(cluster)
 	m.requests.WithLabelValues(cluster, strconv.Itoa(code)).Inc()

@@ -207,7 +207,7 @@ func TestFindings(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		looks  looks
-		// want are the kinds and parts of the messages or of how to mend them, in any order; nothing else may be found.
+		// want are the kinds and parts of the messages or of how to fix them, in any order; nothing else may be found.
 		want []string
 	}{
 		"one tool":              {"that is as it should be", looks{annotations: at(auto, "true")}, nil},
@@ -260,7 +260,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestOthersKinds: what a tool has never looked after, Reroll does not look after in its words.
+// TestOthersKinds: what a tool has never handled, Reroll does not look after in its words.
 func TestOthersKinds(t *testing.T) {
 	w := looks{annotations: map[string]string{"configmap.fabric8.io/update-on-change": "app"}}.cronJob(t)
 	r := report(t, w, workload.Pods{})
@@ -320,7 +320,7 @@ func TestEveryAnnotationIsKnown(t *testing.T) {
 	}
 }
 
-// FuzzReport gives workloads annotations of every key with any value: a report has an end, and whatever it says of what to mend, it says how.
+// FuzzReport gives workloads annotations of every key with any value: a report has an end, and whatever it says of what to fix, it says how.
 func FuzzReport(f *testing.F) {
 	f.Add(uint8(0), "true", "app, other")
 	f.Add(uint8(9), "a.*|b,(", "x/y")

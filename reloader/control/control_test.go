@@ -59,7 +59,7 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// TestOtherKeysFreeze: whoever writes another key means something by it.
+// TestOtherKeysFreeze: anyone who writes another key means something by it.
 func TestOtherKeysFreeze(t *testing.T) {
 	c := control.Parse(map[string]string{control.Key: "", "freeze": "true"})
 	if f, frozen := c.Freeze(now); !frozen || !strings.Contains(f.Reason, `unknown key "freeze"`) {

@@ -28,7 +28,7 @@ type Marking struct {
 type Joint struct {
 	// Reads says that the mark is made of contents: without, a Part has none.
 	Reads bool
-	// Values returns the mark that is to be written for w, and then those that prove as well that w runs with parts. A config that is not shown to w's namespace is not one of parts: a tenant who may write w could put guesses of its content on
+	// Values returns the mark that must be written for w, and then those that prove as well that w runs with parts. A config that is not shown to w's namespace is not one of parts: a tenant who may write w could put guesses of its content on
 	// w, and see which of them is right.
 	Values func(w *workload.Workload, parts map[reloader.Config]Part) []string
 	// IgnoredByMark reports whether the mark of w may not cover c; nil if it always does. OnlyUsed reports whether it covers nothing of c but the

@@ -73,7 +73,7 @@ type Decision struct {
 	Why reloader.Reason
 	// Clause is the key that decided; empty if none did.
 	Clause string
-	// Marks are the dialects whose marks are to be written for the config: all that ask, the first of those that write the same mark.
+	// Marks are the dialects whose marks must be written for the config: all that ask, the first of those that write the same mark.
 	Marks []*Dialect
 	// Created and Deleted say that the creation and the deletion of the config count as changes. Every other change of its counting keys does.
 	Created, Deleted bool

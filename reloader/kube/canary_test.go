@@ -103,7 +103,7 @@ func TestCanaryIsTouchedThroughEachAPIServer(t *testing.T) {
 			t.Errorf("requests to %s (-want +got):\n%s", h.URL, diff)
 		}
 	}
-	// Whoever sits at an address of old must be the cluster.
+	// Anyone who sits at an address of old must be the cluster.
 	c.config.ServerName = "another.example.org"
 	if _, err := c.TouchCanary(t.Context(), two.URL, reloader.ConfigMap, "id", false); err == nil {
 		t.Error("the canary goes to an API server with another name in its certificate")

@@ -18,7 +18,7 @@ func (f *fence) close() { f.closeAt(time.Now()) }
 
 func (f *fence) closeAt(t time.Time) { f.closes.Store(&t) }
 
-// closed asks both clocks: a paused machine stops the one, and whoever sets the time sets the other.
+// closed asks both clocks: a paused machine stops the one, and anyone who sets the time sets the other.
 func (f *fence) closed() bool {
 	closes := f.closes.Load()
 	if closes == nil {

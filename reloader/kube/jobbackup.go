@@ -37,7 +37,7 @@ const (
 var errForged = errors.New("it is not signed with Reroll's digest key, and Reroll creates no Job of it: delete the Secret; " +
 	"if Reroll made it before the key was lost, create the Job by hand")
 
-// backup is a Job that is to be created again. It may hold literal values of environment variables: it goes nowhere but into a Secret.
+// backup is a Job that must be created again. It may hold literal values of environment variables: it goes nowhere but into a Secret.
 type backup struct {
 	job *unstructured.Unstructured
 	// uid and version are those of the Job that is deleted, and in no other version, and kept is when the request for that was about to be sent.

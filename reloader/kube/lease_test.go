@@ -196,7 +196,7 @@ func TestSlowAnswersDoNotMakeATermLonger(t *testing.T) {
 	})
 }
 
-// A dry run beside the reloader that works must not take its place.
+// A dry run next to the reloader that works must not take its place.
 func TestLeadInDryRun(t *testing.T) {
 	client := fake.NewClientset()
 	c := &Cluster{vital: client, options: Options{DryRun: true}}

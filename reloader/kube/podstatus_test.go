@@ -49,7 +49,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// rotation is a class while its store goes from v1 to v2. Each pod of its workloads is rotated, deleted, and made anew; whoever looks
+// rotation is a class while its store goes from v1 to v2. Each pod of its workloads is rotated, deleted, and made again; anyone who looks
 // in between must see at most one change, and that forward.
 type rotation struct {
 	statuses map[string]podStatus
@@ -88,7 +88,7 @@ func (r *rotation) step(pod, step int) {
 	}
 }
 
-// TestPodsThatRotateMakeOneChange looks after every step of every order of the steps.
+// TestPodsThatRotateMakeOneChange handles every step of every order of the steps.
 func TestPodsThatRotateMakeOneChange(t *testing.T) {
 	orders := 0
 	var visit func(order []int, done []int)

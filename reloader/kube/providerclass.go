@@ -54,7 +54,7 @@ type podStatus struct {
 // Without a proof the content is the oldest that is known.
 func (c *Cluster) providerClass(ctx context.Context, config reloader.Config) (live.Object, error) {
 	class, err := c.metadata.Resource(providerClasses).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
-	if notThere(err) || apierrors.IsForbidden(err) { // PodStatuses outlive their class; whoever may not read it has no annotations of it
+	if notThere(err) || apierrors.IsForbidden(err) { // PodStatuses outlive their class; anyone who may not read it has no annotations of it
 		class, err = &metav1.PartialObjectMetadata{}, nil
 	}
 	if err != nil {

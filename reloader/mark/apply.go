@@ -35,7 +35,7 @@ type object struct {
 }
 
 // Apply returns what the patch of a roll makes of data, the JSON of the object that was read as w. It is for objects that the API server
-// does not patch: those of kinds without strategic merge, those that are created anew, and those in an admission review.
+// does not patch: those of kinds without strategic merge, those that are created again, and those in an admission review.
 func Apply(w *workload.Workload, data []byte, r Roll) ([]byte, error) {
 	var old, changed object
 	if err := json.Unmarshal(data, &old); err != nil {

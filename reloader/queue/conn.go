@@ -107,7 +107,7 @@ func (c *Conn) connectOptions() []nats.Option {
 	return opts
 }
 
-// report logs what the server reports beside its answers. The text of a denied permission has its subject.
+// report logs what the server reports next to its answers. The text of a denied permission has its subject.
 func (c *Conn) report(_ *nats.Conn, sub *nats.Subscription, err error) {
 	subject := ""
 	if sub != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// TestServerComesBack: what was stored goes on after the server was away. While it is, calls fail and nothing that was stored is lost.
+// TestServerComesBack: what was stored continues after the server was away. While it is, calls fail and nothing that was stored is lost.
 func TestServerComesBack(t *testing.T) {
 	dir := t.TempDir()
 	s := external(t, dir, -1, nil)

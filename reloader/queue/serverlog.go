@@ -14,5 +14,5 @@ func (l serverLog) Tracef(format string, v ...any)  { l.log.Debug(fmt.Sprintf(fo
 func (l serverLog) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(format, v...)) }
 func (l serverLog) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
 
-// Fatalf does not end the process: an embedded server that cannot go on shows as unhealthy.
+// Fatalf does not end the process: an embedded server that cannot continue shows as unhealthy.
 func (l serverLog) Fatalf(format string, v ...any) { l.log.Error(fmt.Sprintf(format, v...)) }

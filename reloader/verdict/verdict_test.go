@@ -304,7 +304,7 @@ func TestRemedy(t *testing.T) {
 	}
 }
 
-// TestRestartsOfOthers: what restarts the pods beside the rolls that are needed is not passed over.
+// TestRestartsOfOthers: what restarts the pods next to the rolls that are needed is not passed over.
 func TestRestartsOfOthers(t *testing.T) {
 	r := record(func(r *reloader.WorkloadRecord) {
 		r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: now, Undone: true}, 9

@@ -193,7 +193,7 @@ func jobProgress(o *batchv1.Job) Progress {
 	return p
 }
 
-// jobDormant returns why nothing of a Job is to be started: it is done for good, or waits to be resumed.
+// jobDormant returns why nothing of a Job must be started: it is done for good, or waits to be resumed.
 func jobDormant(o *batchv1.Job) reloader.Reason {
 	for _, c := range o.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {

@@ -48,11 +48,11 @@ type pods struct {
 	// observed reports whether the status is about the newest spec.
 	observed                          bool
 	wanted, total, updated, available int32
-	// stalled is why the controller has given up, and waits why it does not go on by itself; empty if neither.
+	// stalled is why the controller has given up, and waits why it does not continue by itself; empty if neither.
 	stalled, waits string
 }
 
-// phase says how far the rollout is, and if it does not go on, why.
+// phase says how far the rollout is, and if it does not continue, why.
 func (p pods) phase() (Phase, string) {
 	switch {
 	case !p.observed:

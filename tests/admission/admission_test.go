@@ -108,7 +108,7 @@ func TestServerSideApply(t *testing.T) {
 	}
 }
 
-// TestNothingRollsByItself: opting in, a label, the number of replicas and a dry run leave the pod template as it is, and whoever has not
+// TestNothingRollsByItself: opting in, a label, the number of replicas and a dry run leave the pod template as it is, and anyone who has not
 // opted in is left alone altogether.
 func TestNothingRollsByItself(t *testing.T) {
 	s := newSite(t)
@@ -185,7 +185,7 @@ func TestTheMarksOfTools(t *testing.T) {
 	}
 }
 
-// TestAway: while the webhook is away everybody writes workloads, and what it missed is mended afterwards, with one roll at most.
+// TestAway: while the webhook is away everybody writes workloads, and what it missed is fixed afterwards, with one roll at most.
 func TestAway(t *testing.T) {
 	s := newSite(t)
 	file := s.deploymentFile("web", "app", "1", auto)

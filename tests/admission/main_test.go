@@ -30,8 +30,8 @@ const (
 )
 
 var (
-	// shared is the line of all tests, each of which has a namespace of its own there. Those that wait for long, and leave the process and the
-	// API server's configuration as they are, wait beside each other, when all others are done.
+	// shared is the line of all tests, each of which has a namespace of its own there. Those that wait for a long time, and leave the process and the
+	// API server's configuration as they are, wait next to each other, when all others are done.
 	shared *line.Line
 	// address is where the webhook is.
 	address string

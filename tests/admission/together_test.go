@@ -36,7 +36,7 @@ func TestMuchTogether(t *testing.T) {
 	}
 }
 
-// TestWorkloadFirst: whoever writes the workload and then its config lets it roll twice: when the webhook was asked, the content was the old one,
+// TestWorkloadFirst: anyone who writes the workload and then its config lets it roll twice: when the webhook was asked, the content was the old one,
 // and pods have started with it.
 func TestWorkloadFirst(t *testing.T) {
 	s := newSite(t)

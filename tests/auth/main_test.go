@@ -109,7 +109,7 @@ func makeFiles(dir string) ([]string, error) {
 	return flags, nil
 }
 
-// caller is somebody who uses the API.
+// caller is a user who uses the API.
 type caller struct {
 	token   string
 	headers map[string]string

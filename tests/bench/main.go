@@ -1,4 +1,4 @@
-// Command bench measures the whole line on the rig and prints each figure beside a bare loop on the same API server in the same
+// Command bench measures the whole line on the rig and prints each figure next to a bare loop on the same API server in the same
 // run. The machines it runs on are shared: read the ratios, not the milliseconds.
 package main
 

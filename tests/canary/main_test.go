@@ -180,7 +180,7 @@ func (r *room) waitMetric(name string, want float64) time.Duration {
 	})
 }
 
-// restartKube starts the API server anew, which reports writes of ConfigMaps at a level then.
+// restartKube starts the API server again, which reports writes of ConfigMaps at a level then.
 func (r *room) restartKube(level auditv1.Level) {
 	r.t.Helper()
 	r.setLevel(level)

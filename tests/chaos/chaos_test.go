@@ -67,7 +67,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestOracle gives Reroll tasks that it cannot do, and a second hand that rolls beside it: who judges must say so.
+// TestOracle gives Reroll tasks that it cannot do, and a second hand that rolls next to it: who judges must say so.
 func TestOracle(t *testing.T) {
 	o := shortRun(t)
 	o.Time, o.Sweep, o.QuietTime = 3*time.Second, 0, time.Second

@@ -10,7 +10,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// TestWrites: of each config the newest write that succeeded counts, whoever made it and however often it was reported; nothing else does.
+// TestWrites: of each config the newest write that succeeded counts, anyone who made it and however often it was reported; nothing else does.
 func TestWrites(t *testing.T) {
 	event := func(verb, resource, name string, code int32, at int64) auditv1.Event {
 		return auditv1.Event{

@@ -38,7 +38,7 @@ func (p *program) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // whoever reads it has read what was written
+	defer log.Close() //nolint:errcheck // anyone who reads it has read what was written
 	for ctx.Err() == nil {
 		cmd := exec.CommandContext(ctx, p.binary, p.args...)
 		cmd.Stdout, cmd.Stderr = log, log

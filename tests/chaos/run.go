@@ -104,7 +104,7 @@ func run(ctx context.Context, o options) (report, error) {
 	if err := r.connect(w); err != nil {
 		return report{}, err
 	}
-	// Nobody has heard of what is older than Reroll.
+	// No one has heard of what is older than Reroll.
 	r.proxy.set(weather{Drop: 1})
 	if err := w.create(ctx, firstContent); err != nil {
 		return report{}, fmt.Errorf("create the world: %w", err)

@@ -23,7 +23,7 @@ type tormentor struct {
 	err               error
 }
 
-// torment goes on until ctx ends, and leaves everything running, in fair weather. whole bounds what it has begun by then.
+// torment continues until ctx ends, and leaves everything running, in fair weather. whole bounds what it has begun by then.
 func (t *tormentor) torment(ctx, whole context.Context) error {
 	var all sync.WaitGroup
 	if t.options.KillEvery > 0 {
@@ -75,7 +75,7 @@ func (t *tormentor) victims() []*program {
 	return victims
 }
 
-// cutLink cuts Reroll off from NATS, once for each of Cuts, and leaves the link mended.
+// cutLink cuts Reroll off from NATS, once for each of Cuts, and leaves the link fixed.
 func (t *tormentor) cutLink(ctx context.Context) {
 	var whole time.Duration
 	for _, cut := range t.options.Cuts {

@@ -59,7 +59,7 @@ func (n *witness) list(ctx context.Context, kind string) string {
 	return list.GetResourceVersion()
 }
 
-// follow takes down what changes after version until the watch breaks. It returns where to go on; nothing if the API server has
+// follow takes down what changes after version until the watch breaks. It returns where to continue; nothing if the API server has
 // forgotten that.
 func (n *witness) follow(ctx context.Context, kind, version string) string {
 	w, err := n.world.dynamic.Resource(resource(kind)).Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})

@@ -67,7 +67,7 @@ func (w *writer) edit(ctx context.Context, c config) {
 	w.updates.Add(1)
 }
 
-// relabel writes a label, which is no content.
+// relabel writes a label, which is not a content.
 func (w *writer) relabel(ctx context.Context, c config, content string) {
 	w.store(ctx, c, content, map[string]string{"touched": fmt.Sprint(w.untouched)})
 }

@@ -414,7 +414,7 @@ func (p *program) said(t *testing.T) string {
 	return string(text)
 }
 
-// change writes a config of the shop, and posts the audit event of it to whoever takes any.
+// change writes a config of the shop, and posts the audit event of it to anyone who takes any.
 func (r *released) change(t *testing.T, cluster *rig.Cluster, what, content string) {
 	t.Helper()
 	kubectl(t, cluster, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":%q}}`, contentOf(what), content))

@@ -99,7 +99,7 @@ func (r running) expectClassless() {
 	r.await("", true)
 }
 
-// expectReplaced: a pod that cannot become ready is replaced by an upgrade that mends its values, and by a rollback. Nobody has to delete it.
+// expectReplaced: a pod that cannot become ready is replaced by an upgrade that fixes its values, and by a rollback. No one has to delete it.
 func (r running) expectReplaced() {
 	const nowhere = `persistence.enabled=true,nodeSelector.kubernetes\.io/hostname=nowhere`
 	r.helm("upgrade", documented, chart, "--set", nowhere)

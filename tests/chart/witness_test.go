@@ -60,7 +60,7 @@ func newWitness(t *testing.T, cluster *rig.Cluster, user string) *witness {
 	forward.ErrorLog = log.New(io.Discard, "", 0) // watches end in the middle
 	server := httptest.NewServer(forward)
 	t.Cleanup(func() {
-		server.CloseClientConnections() // watches would go on
+		server.CloseClientConnections() // watches would continue
 		server.Close()
 	})
 	file := clientcmdapi.NewConfig()

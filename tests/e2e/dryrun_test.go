@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// TestDryRun decides and records, writes nothing, needs no right to write, and says that another reloader runs beside it.
+// TestDryRun decides and records, writes nothing, needs no right to write, and says that another reloader runs next to it.
 func TestDryRun(t *testing.T) {
 	l := ownLine(t, line.Options{Flags: []string{"--set", "debounce.window=0s", "--dry-run"}})
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
@@ -45,7 +45,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// restartAsReader starts reroll anew, beside what looks like another reloader, as a user who may read everything and write nothing. It returns a
+// restartAsReader starts reroll again, next to what looks like another reloader, as a user who may read everything and write nothing. It returns a
 // function that returns what has been logged since.
 func (r *room) restartAsReader() func() string {
 	r.t.Helper()

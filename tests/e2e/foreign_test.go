@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestForeignHost: whoever has their own name lead to the loopback reads nothing of an API that tells nobody apart, which is the default.
+// TestForeignHost: anyone who has their own name lead to the loopback reads nothing of an API that tells nobody apart, which is the default.
 func TestForeignHost(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(shared.Reroll.API, "http://"), ":")
 	for host, want := range map[string]int{"127.0.0.1:" + port: 200, "localhost:" + port: 200, "localhost:6000": 200, "evil.example": 403, "evil.example:" + port: 403} {

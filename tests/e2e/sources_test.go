@@ -46,7 +46,7 @@ func TestSweepWithoutAudit(t *testing.T) {
 	}
 }
 
-// TestPeriodicSweep: and by the sweep that goes on meanwhile.
+// TestPeriodicSweep: and by the sweep that continues meanwhile.
 func TestPeriodicSweep(t *testing.T) {
 	r := deafRoom(t, "--set", "resyncInterval=2s")
 	for i, value := range []string{"b", "c"} {

@@ -113,7 +113,7 @@ func (r *room) checkSource(want string) {
 	}))
 }
 
-// restartWith starts the line's process anew with more flags.
+// restartWith starts the line's process again with more flags.
 func restartWith(t *testing.T, l *line.Line, flags ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
@@ -142,7 +142,7 @@ func (h *history) begin() {
 	for name := range parts {
 		h.waitBaseline("web-"+name, 1)
 	}
-	h.shipper.ship() // who created them was told of before anybody depended on them, and may come again beside the first edit
+	h.shipper.ship() // who created them was told of before anybody depended on them, and may come again next to the first edit
 	h.quiesce()
 	h.logged = h.shipper.shipped
 }

@@ -202,7 +202,7 @@ func (r *room) changesOf(name string) []line.Change {
 	return slices.DeleteFunc(changes, func(c line.Change) bool { return c.Config.Name != name })
 }
 
-// TestNamelessBesideAnEdit: an event that names no object came beside that of an edit. Who made another object under a generated name has not
+// TestNamelessBesideAnEdit: an event that names no object came next to that of an edit. Who made another object under a generated name has not
 // made the edit; who deleted many may have.
 func TestNamelessBesideAnEdit(t *testing.T) {
 	const alice, bob = "alice@example.com", "bob@example.com"

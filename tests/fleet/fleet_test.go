@@ -27,7 +27,7 @@ const (
 // streams are those of the hub whose leaders are killed in turn.
 var streams = []string{"FOLLOW", "HISTORY", "STATE"}
 
-// TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere, and once more when the cut has ended. Each cluster goes on by itself, and the API of the
+// TestFleet: c2 is cut off, and servers of the hub are killed, while configs change everywhere, and once more when the cut has ended. Each cluster continues by itself, and the API of the
 // hub says who is silent; in the end the hub has every record once, and who follows a config of c1 was rolled for its newest change, in c2 once for all of the cut; who
 // reads a copy of it, once the copy had changed.
 func TestFleet(t *testing.T) {

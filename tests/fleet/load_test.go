@@ -30,7 +30,7 @@ func newLoad(ctx context.Context, fleet map[string]*cluster) *load {
 	return l
 }
 
-// slower is by how much the pace goes down when there were as many updates as there were to be: a cluster keeps only so many of each config.
+// slower is by how much the pace goes down when there were as many updates as there had to be: a cluster keeps only so many of each config.
 const slower = 5
 
 func (c *cluster) load(ctx context.Context, enough <-chan struct{}, made *atomic.Int64) error {

@@ -43,7 +43,7 @@ func TestQuickStart(t *testing.T) {
 	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
 	r.Follow(t, guide.Commands(t, sections, "2. Opt in")...)
 	optedIn := time.Now()
-	err = line.Poll(ctx, func(context.Context) error { // field managers are told apart by the second, and nobody types that fast
+	err = line.Poll(ctx, func(context.Context) error { // field managers are distinguished by the second, and nobody types that fast
 		if time.Since(optedIn) < 2*time.Second {
 			return errors.New("it is the second of the creation")
 		}

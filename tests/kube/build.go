@@ -51,7 +51,7 @@ func names(sources []source) string {
 	return strings.Join(list, ", ")
 }
 
-// staging makes an empty folder beside the results, after removing those of builds that were cut short; we hold the lock.
+// staging makes an empty folder next to the results, after removing those of builds that were cut short; we hold the lock.
 func (b build) staging() (string, error) {
 	old, err := filepath.Glob(filepath.Join(b.dir, ".build-*"))
 	if err != nil {

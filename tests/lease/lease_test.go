@@ -16,7 +16,7 @@ const (
 	startTime = 30 * time.Second
 )
 
-// pair starts a leader and a candidate beside it.
+// pair starts a leader and a candidate next to it.
 func pair(t *testing.T, lease string) (leader, other *candidate) {
 	t.Helper()
 	began := time.Now()

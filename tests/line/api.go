@@ -37,7 +37,7 @@ func StartAPI(ctx context.Context, flags ...string) (*Reroll, error) {
 	return r, r.startAlone(ctx)
 }
 
-// startAlone starts a process that is no part of a line, and returns when it is ready. Of one that does not get ready nothing is left.
+// startAlone starts a process that is not part of a line, and returns when it is ready. Of one that does not get ready nothing is left.
 func (r *Reroll) startAlone(ctx context.Context) (err error) {
 	if r.binary, err = Build(ctx); err != nil {
 		return err

@@ -48,7 +48,7 @@ func Share(ctx context.Context) (cluster *kube.Cluster, dir string, err error) {
 	return cluster, dir, cluster.Share()
 }
 
-// keepLog leaves what Reroll has logged beside the logs of the shared control plane, for who looks for the cause of a failure.
+// keepLog leaves what Reroll has logged next to the logs of the shared control plane, for who looks for the cause of a failure.
 func keepLog(l *Line) {
 	if kube.SharedDir() == "" || l.Reroll == nil {
 		return

@@ -87,10 +87,10 @@ func TestDoctorForesees(t *testing.T) {
 	s.moveInAs(t, rolls, asking)
 }
 
-// waveFinalizer is what Wave up to v0.6 leaves on the workloads that it looks after.
+// waveFinalizer is what Wave up to v0.6 leaves on the workloads that it handles.
 const waveFinalizer = "wave.pusher.com/finalizer"
 
-// mend runs what the doctor says about the finalizer as it stands there: the workload has none after that, and is not written otherwise.
+// fix runs what the doctor says about the finalizer as it stands there: the workload has none after that, and is not written otherwise.
 func (s shop) mend(t *testing.T, said census) {
 	t.Helper()
 	before := s.versions(t)
@@ -206,7 +206,7 @@ func (s shop) versions(t *testing.T) map[string]string {
 	return found
 }
 
-// doctor runs reroll migrate as somebody who may read, and nothing else, and expects its code.
+// doctor runs reroll migrate as a user who may read, and nothing else, and expects its code.
 func (s shop) doctor(t *testing.T, code int) (said census) {
 	t.Helper()
 	binary, err := line.Build(t.Context())

@@ -79,7 +79,7 @@ func (s shop) moveIn(t *testing.T, r *reader) {
 	}
 }
 
-// goBack follows the guide back. Stakater Reloader finds its own marks, and goes on.
+// goBack follows the guide back. Stakater Reloader finds its own marks, and continues.
 func (s shop) goBack(t *testing.T, r *reader) {
 	t.Helper()
 	was := s.look(t)

@@ -104,7 +104,7 @@ func (d *desk) await(ref string, right func(said) bool) (s said) {
 	return s
 }
 
-// try runs a next command as it is printed. It works if it ends well, answers no, or follows a rollout that goes on; an editor changes nothing.
+// try runs a next command as it is printed. It works if it ends well, answers no, or follows a rollout that continues; an editor changes nothing.
 func (d *desk) try(command string) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, 10*time.Second)

@@ -125,7 +125,7 @@ func again(dir string) (int, error) {
 	// The kernel takes the end of the thread that starts it for the end of this process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// Whoever interrupts this one interrupts that one as well: its end is waited for.
+	// Anyone who interrupts this one interrupts that one as well: its end is waited for.
 	signal.Ignore(os.Interrupt)
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -157,7 +157,7 @@ func runInside(m *testing.M, dir string) (int, error) {
 	return m.Run(), nil
 }
 
-// need returns the node of all tests, or skips the test if nobody asked for one.
+// need returns the node of all tests, or skips the test if no user asked for one.
 func need(t *testing.T) *node {
 	t.Helper()
 	if noNode != "" {

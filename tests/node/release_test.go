@@ -202,7 +202,7 @@ func (s *site) reroll() *line.Reroll {
 	return &line.Reroll{API: fmt.Sprintf("http://127.0.0.1:%d", port)}
 }
 
-// ready waits until the release's pod is ready, has been started anew so many times, and is another one than that with the given UID.
+// ready waits until the release's pod is ready, has been started again so many times, and is another one than that with the given UID.
 func (s *site) ready(restarts int32, other string) *corev1.Pod {
 	s.t.Helper()
 	var found *corev1.Pod

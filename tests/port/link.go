@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Link is a network that carries connections until it is cut, and again once it is mended. The zero value carries nothing yet.
+// Link is a network that carries connections until it is cut, and again once it is fixed. The zero value carries nothing yet.
 type Link struct {
 	mu        sync.Mutex
 	listeners []net.Listener
@@ -68,7 +68,7 @@ func (l *Link) drop(c net.Conn) {
 	_ = c.Close()
 }
 
-// Set cuts the link, which breaks all connections and every later one, or mends it.
+// Set cuts the link, which breaks all connections and every later one, or fixes it.
 func (l *Link) Set(cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

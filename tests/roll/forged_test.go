@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// TestForgedManifestMakesNoJob: whoever may write Secrets in Reroll's namespace, and read none, has no Job created elsewhere.
+// TestForgedManifestMakesNoJob: anyone who may write Secrets in Reroll's namespace, and read none, has no Job created elsewhere.
 func TestForgedManifestMakesNoJob(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	const job = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"import","namespace":"NAMESPACE"},` +

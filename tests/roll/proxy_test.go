@@ -29,7 +29,7 @@ type proxy struct {
 	// lose says that the first request that fails still reaches the API server, and only its answer is lost.
 	lose bool
 	seen []string
-	// die ends what the process does, which would go on trying to be heard.
+	// die ends what the process does, which would continue trying to be heard.
 	die context.CancelFunc
 	// held gets the next request that deletes a Job; nil if that passes.
 	held    chan *http.Request
@@ -113,7 +113,7 @@ func (p *proxy) dieWhileDeleting(t *testing.T) (ctx context.Context, carryOut fu
 	}
 }
 
-// holds keeps a request that deletes a Job, if it is to be held.
+// holds keeps a request that deletes a Job, if it must be held.
 func (p *proxy) holds(r *http.Request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

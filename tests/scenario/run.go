@@ -17,7 +17,7 @@ type World interface {
 	Observer
 }
 
-// Writer makes the writes of somebody who is not Reroll. Those that change an object return by how much they raised its generation by
+// Writer makes the writes of a user who is not Reroll. Those that change an object return by how much they raised its generation by
 // themselves: Reroll may be faster than who asks for it afterwards.
 type Writer interface {
 	Create(ctx context.Context, obj Typed) error

@@ -16,7 +16,7 @@ func forgedEvent(n int, verb, resource, ns, name string) string {
 		`"responseStatus":{"code":200},"requestReceivedTimestamp":"2030-01-01T00:00:00.000000Z","stageTimestamp":"2030-01-01T00:00:00.000000Z"}`, n, verb, resource, ns, name)
 }
 
-// TestForgedEventsRollNothing: whoever has stolen the certificate with which the API server sends audit events, and tells of writes and deletions
+// TestForgedEventsRollNothing: anyone who has stolen the certificate with which the API server sends audit events, and tells of writes and deletions
 // that did not happen, rolls nothing and puts no change on record. What the owner writes after that rolls once.
 func TestForgedEventsRollNothing(t *testing.T) {
 	who := newTenant(t)

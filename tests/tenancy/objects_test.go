@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// owner is a client of somebody who may do everything, as who administers the other namespace may there.
+// owner is a client of a user who may do everything, as who administers the other namespace may there.
 func (who *tenant) owner() kubernetes.Interface { return shared.Kube.Client() }
 
 // config creates the ConfigMap app in a namespace.

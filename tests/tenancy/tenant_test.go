@@ -32,7 +32,7 @@ func account(ctx context.Context, ns, name string) (string, error) {
 
 const testTime = 2 * time.Minute
 
-// tenant is somebody who may do everything in the namespace own, and nothing in the namespace theirs, which is another's.
+// tenant is a user who may do everything in the namespace own, and nothing in the namespace theirs, which is another's.
 type tenant struct {
 	t           *testing.T
 	ctx         context.Context

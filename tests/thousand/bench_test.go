@@ -23,7 +23,7 @@ import (
 // batchSize is how many records a forwarder stores at once, with their position.
 const batchSize = 500
 
-// BenchmarkForwarders: how many records a second a hub that waits for its disk takes from forwarders that catch up, beside as many publishers that do
+// BenchmarkForwarders: how many records a second a hub that waits for its disk takes from forwarders that catch up, next to as many publishers that do
 // nothing but store batches of messages of the same size in the same stream.
 func BenchmarkForwarders(b *testing.B) {
 	for name, c := range map[string]struct {

@@ -114,7 +114,7 @@ func (f *fleet) complete(ctx context.Context, t *testing.T) {
 	}
 }
 
-// cut cuts links, or mends them.
+// cut cuts links, or fixes them.
 func (f *fleet) cut(from, to int, cut bool) {
 	for i, m := range f.all {
 		if link := i % len(f.links); link >= from && link < to {

@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// Look returns what is to be seen where a Sight looks.
+// Look returns what must be seen where a Sight looks.
 func (w *World) Look(ctx context.Context, at scenario.Sight) ([]map[string]any, error) {
 	switch {
 	case at.Object != "":

@@ -120,7 +120,7 @@ func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 	p.start("admission certificate", p.managed.Run)
 }
 
-// pathTick is how often the path is looked after.
+// pathTick is how often the path is handled.
 const pathTick = 30 * time.Second
 
 // keepPath keeps the path published until ctx ends.

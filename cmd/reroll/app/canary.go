@@ -23,7 +23,7 @@ func canaryKinds(s config.Config) []reloader.ConfigKind {
 	})
 }
 
-// startCanary makes the canary that runCanary runs, if the settings ask for it. What an audit feed loses beside a watch is who made a change, which
+// startCanary makes the canary that runCanary runs, if the settings ask for it. What an audit feed loses next to a watch is who made a change, which
 // no sweep finds.
 func (p *program) startCanary(cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	s := p.settings

@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// certificates are those that Reroll has made, and the one of API servers that ends first, for Prometheus. Others are the business of whoever
+// certificates are those that Reroll has made, and the one of API servers that ends first, for Prometheus. Others are the business of anyone who
 // makes their files.
 type certificates struct {
 	mu      sync.Mutex

@@ -55,7 +55,7 @@ func (c *controls) healthy(context.Context) error {
 	return nil
 }
 
-// watchControl has d hold back what is to be held back. It returns when that is known, or has waited long enough.
+// watchControl has d hold back what must be held back. It returns when that is known, or has waited long enough.
 func (p *program) watchControl(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	p.controls.mu.Lock()
 	p.controls.redact = p.settings.RedactActors

@@ -169,7 +169,7 @@ func limitsOf(s config.Config) turn.Limits {
 }
 
 // lead runs the dispatcher while this replica holds the Lease. A replica that loses it ends: the state that it has in memory is not to
-// be trusted any more, and a new process loads it anew.
+// be trusted any more, and a new process loads it again.
 func (p *program) lead(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
 	return cluster.Lead(ctx, kube.LeaseOptions{
 		Namespace: p.settings.Pod.Namespace, Identity: p.settings.Pod.Name, Logger: p.logger, Registerer: p.registry,

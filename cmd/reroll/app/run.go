@@ -230,7 +230,7 @@ func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
 
 var errStarting = errors.New("some parts are still starting")
 
-// serveOps opens the port of metrics and health. It comes early, so that somebody who watches sees what a long start waits for.
+// serveOps opens the port of metrics and health. It comes early, so that a user who watches sees what a long start waits for.
 func (p *program) serveOps(context.Context) error {
 	p.health.add("start", func(context.Context) error {
 		if !p.started.Load() {

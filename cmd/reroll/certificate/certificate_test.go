@@ -123,7 +123,7 @@ func TestDay(t *testing.T) {
 	})
 }
 
-// TestLost: a Secret that is lost or spoiled is made anew, and what was shown last is still trusted.
+// TestLost: a Secret that is lost or spoiled is made again, and what was shown last is still trusted.
 func TestLost(t *testing.T) {
 	for name, lose := range map[string]func(*shelf){
 		"deleted":           func(s *shelf) { s.data = nil },

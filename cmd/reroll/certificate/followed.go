@@ -15,7 +15,7 @@ const (
 	fileCheck = time.Second
 )
 
-// followed is a value made from files, and made anew when they change. As long as that fails, the last good one stays.
+// followed is a value made from files, and made again when they change. As long as that fails, the last good one stays.
 type followed[T any] struct {
 	read   func() (T, error)
 	logger *slog.Logger

@@ -56,7 +56,7 @@ const longestSettling = 10 * time.Minute
 // settling is how long an authority must have been published before it signs: API servers do not hear of it at once.
 func (p plan) settling() time.Duration { return min(p.lifetime/10, longestSettling) }
 
-// next returns what m has to become at a time, and whether that is anything else: a new authority beside the old one, a new server
+// next returns what m has to become at a time, and whether that is anything else: a new authority next to the old one, a new server
 // certificate, or both if nothing that is there is of use.
 func (p plan) next(m material, now time.Time) (material, bool, error) {
 	kept := slices.DeleteFunc(slices.Clone(m.cas), func(ca *x509.Certificate) bool { return !now.Before(ca.NotAfter) })

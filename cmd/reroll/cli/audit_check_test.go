@@ -157,7 +157,7 @@ func TestAuditCheck(t *testing.T) {
 	}
 }
 
-// TestAuditCheckIsStopped: whoever stops it waits for nothing more.
+// TestAuditCheckIsStopped: anyone who stops it waits for nothing more.
 func TestAuditCheckIsStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stop() }))

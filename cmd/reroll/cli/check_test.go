@@ -83,7 +83,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// expectFix: where check names the command that mends a policy, its outcome has nothing left to mend.
+// expectFix: where check names the command that fixes a policy, its outcome has nothing left to fix.
 func expectFix(t *testing.T, policy string, found findings) {
 	t.Helper()
 	if !slices.ContainsFunc(found, func(one finding) bool { return strings.Contains(one.Fix, policyFix) }) {

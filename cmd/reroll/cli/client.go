@@ -19,7 +19,7 @@ import (
 
 // Limits of one question.
 const (
-	// maxAnswer bounds what is read of an answer that is no stream.
+	// maxAnswer bounds what is read of an answer that is not a stream.
 	maxAnswer = 64 << 20
 	// pageSize is what the API has for a page at most.
 	pageSize = 500
@@ -102,7 +102,7 @@ func (c *client) askOnce(ctx context.Context, method, path string, query url.Val
 	return answer, nil
 }
 
-// send returns an answer that is no refusal; its body is to be closed.
+// send returns an answer that is not a refusal; its body must be closed.
 func (c *client) send(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) (*http.Response, error) {
 	target := c.base.JoinPath(path)
 	target.RawQuery = query.Encode()

@@ -178,7 +178,7 @@ func TestPauseOfAllIsNobodyElses(t *testing.T) {
 }
 
 // TestNothingIsWrittenInVain: nothing is written about what is certainly not there, nor where Reroll does not run unless the user insists, nor
-// beside a document that cannot be read, nor if there is nothing to resume.
+// next to a document that cannot be read, nor if there is nothing to resume.
 func TestNothingIsWrittenInVain(t *testing.T) {
 	for name, c := range map[string]struct {
 		args      string

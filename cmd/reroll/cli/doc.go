@@ -7,7 +7,7 @@
 //   - Standard output has the answer and nothing else; warnings and errors go to standard error.
 //   - -o json and -o yaml show what the API answered, also fields that this version does not know; a listing is all its pages as one.
 //   - A terminal gets no control characters but this program's own colours, whatever names and messages contain; and no colours if
-//     NO_COLOR is set or it is no terminal.
+//     NO_COLOR is set or it is not a terminal.
 //   - reload, retry, pause and resume alone write to a cluster, with the rights of the kubeconfig's user.
 //   - A next command works as it is printed: it has the flags by which the user chose the cluster.
 //   - The codes that a process ends with are those of ExitCode, and no others.

@@ -56,7 +56,7 @@ func answering(status int, body string) *httptest.Server {
 	}))
 }
 
-// TestListThatDoesNotEnd: a server whose list goes on where it was is no Reroll, and does not keep anybody for ever.
+// TestListThatDoesNotEnd: a server whose list continues where it was is no Reroll, and does not keep anybody for ever.
 func TestListThatDoesNotEnd(t *testing.T) {
 	server := answering(http.StatusOK, `{"items":[],"metadata":{"continue":"for ever"}}`)
 	defer server.Close()

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	// ErrAlive means that a cluster which is to be removed has reported its status lately.
+	// ErrAlive means that a cluster which must be removed has reported its status lately.
 	ErrAlive = errors.New("the cluster is alive")
 
 	//go:embed hub.conf

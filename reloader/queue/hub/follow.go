@@ -159,7 +159,7 @@ func (m *Member) ask(ctx context.Context, c *queue.Conn, followed func() []reloa
 	}
 }
 
-// wants returns what each owner is to be told. One of which nothing is followed any more is told that.
+// wants returns what each owner must be told. One of which nothing is followed any more is told that.
 func (m *Member) wants(followed []reloader.Follow, told map[string]asked) map[string]reloader.Want {
 	wants := map[string]reloader.Want{}
 	for owner := range told {

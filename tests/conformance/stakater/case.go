@@ -144,7 +144,7 @@ func (h Head) validate() error {
 // Group names the reroll process that c needs: cases of the same name share one.
 func (c Case) Group() string { return strings.Join(append(slices.Clone(c.Flags), c.Env...), " ") }
 
-// Alone reports whether c stops reroll, so that no other case can run beside it.
+// Alone reports whether c stops reroll, so that no other case can run next to it.
 func (c Case) Alone() bool {
 	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down })
 }

@@ -16,7 +16,7 @@ import (
 // shared is the line of all scenarios, one reroll process after another.
 var shared *line.Line
 
-// together is how many scenarios run beside each other.
+// together is how many scenarios run next to each other.
 const together = 8
 
 // suiteTime bounds the whole.

@@ -76,7 +76,7 @@ const goBackOthers = `
   spec: {template: {spec: {containers: [{name: first}, {name: second, volumeMounts: [{name: v, mountPath: /v}]}], volumes: [{name: v, csi: {driver: secrets-store.csi.k8s.io, volumeAttributes: {secretProviderClass: keys}}}]}}}
 `
 
-// otherKinds are the flags under which goBackOthers are looked after.
+// otherKinds are the flags under which goBackOthers are handled.
 var otherKinds = []string{"--is-Argo-Rollouts=true", "--enable-csi-integration"}
 
 // TestGoBack: after Reroll has worked, what Stakater Reloader would write for the present content is there already, by its algorithm

@@ -98,7 +98,7 @@ func left(g given) map[string]tool {
 	}
 }
 
-// TestAdoption starts Reroll, which knows nothing, beside workloads of every tool, each of which uses several configs. It rolls none of them then,
+// TestAdoption starts Reroll, which knows nothing, next to workloads of every tool, each of which uses several configs. It rolls none of them then,
 // and each once for each change of one of them after that; those whose configs nobody edits it never rolls.
 func TestAdoption(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
@@ -139,7 +139,7 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// takenOver creates configs, and beside them what each tool has left behind, and returns the generations of the workloads by their names.
+// takenOver creates configs, and next to them what each tool has left behind, and returns the generations of the workloads by their names.
 func takenOver(ctx context.Context, t *testing.T, l *line.Line, namespace, config string) map[string]int64 {
 	t.Helper()
 	client := l.Kube.Client()

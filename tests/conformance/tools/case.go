@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// Tool is a tool and the folder beside this package that has its cases.
+// Tool is a tool and the folder next to this package that has its cases.
 type Tool struct {
 	// Folder is also the name of its dialect.
 	Folder, Title string
@@ -94,7 +94,7 @@ func read(tool Tool, file string) (Case, error) {
 // Group names the reroll process that c needs: cases of the same name share one.
 func (c Case) Group() string { return strings.Join(c.Flags, " ") }
 
-// Alone reports whether c stops reroll, so that no other case can run beside it.
+// Alone reports whether c stops reroll, so that no other case can run next to it.
 func (c Case) Alone() bool {
 	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down || s.Kill })
 }

@@ -92,7 +92,7 @@ type process struct {
 	flags []string
 }
 
-// run ends the process before, and runs cases with one of p's flags: first those that can run beside each other.
+// run ends the process before, and runs cases with one of p's flags: first those that can run next to each other.
 func (p *process) run(t *testing.T, cases []Case) {
 	ctx, cancel := context.WithTimeout(t.Context(), startTime)
 	defer cancel()

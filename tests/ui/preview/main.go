@@ -38,7 +38,7 @@ func serve(address string, changes int, every time.Duration) error {
 
 const reportEvery = 15 * time.Second
 
-// live lets the fleet go on: statuses are published, and if every is not 0, something changes.
+// live lets the fleet continue: statuses are published, and if every is not 0, something changes.
 func live(fleet *showcase.Fleet, every time.Duration) {
 	var changes <-chan time.Time
 	if every > 0 {
