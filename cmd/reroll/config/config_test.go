@@ -87,6 +87,21 @@ func TestSettings(t *testing.T) {
 				c.Scope.Namespaces, c.Reload.AnnotationKeys, c.Components = []string{"a", "b"}, AnnotationKeys{"secretAuto": "x/y"}, []string{Dispatches, Answers}
 			},
 		},
+		"variables of Stakater Reloader": {
+			file: "scope: {namespaces: [of-the-file]}\n",
+			env: map[string]string{
+				"KUBERNETES_NAMESPACE": "shop", "METRICS_COUNT_BY_NAMESPACE": "enabled", "ALERT_ON_RELOAD": "true", "ALERT_SINK": "webhook",
+				"ALERT_WEBHOOK_URL": "https://chat.example/hook", "ALERT_WEBHOOK_PROXY": "http://proxy:3128", "ALERT_ADDITIONAL_INFO": "[prod]",
+			},
+			want: func(c *Config) {
+				c.Scope.Namespaces, c.Metrics.CountByNamespace = []string{"of-the-file"}, true
+				c.Notifications = Notifications{URL: "https://chat.example/hook", Proxy: "http://proxy:3128", AdditionalInfo: "[prod]"}
+			},
+		},
+		"variables of Stakater Reloader that are off": {
+			env:  map[string]string{"KUBERNETES_NAMESPACE": "shop", "METRICS_COUNT_BY_NAMESPACE": "true", "ALERT_ON_RELOAD": "yes", "ALERT_WEBHOOK_URL": "https://chat.example"},
+			want: func(c *Config) { c.Scope.Namespaces = []string{"shop"} },
+		},
 		"the pod": {
 			env:  map[string]string{"POD_NAME": "reroll-0", "POD_NAMESPACE": "reroll"},
 			want: func(c *Config) { c.Namespace = "reroll" },

@@ -167,10 +167,11 @@ func (f Field) text() string {
 	}
 }
 
-// Load reads the file, the environment and the flags, in this order of strength, and checks all.
+// Load reads the variables of Stakater Reloader, the file, the environment and the flags, in this order of strength, and checks all.
 func (f *Flags) Load() (Config, error) {
 	c := Default()
 	c.Pod = Pod{Name: os.Getenv("POD_NAME"), Namespace: os.Getenv("POD_NAMESPACE")}
+	c.takeEnvironment()
 	errs := []error{c.readFile(f.path)}
 	for _, e := range environment {
 		if value := strings.TrimSpace(os.Getenv(e.name)); value != "" {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -78,6 +80,23 @@ func selector(text string) string {
 		requirements[i] = r
 	}
 	return strings.Join(requirements, ",")
+}
+
+// takeEnvironment sets what that tool's environment variables ask for. Everything else wins over them.
+func (c *Config) takeEnvironment() {
+	get := func(name string) string { return strings.TrimSpace(os.Getenv(name)) }
+	if only := get("KUBERNETES_NAMESPACE"); only != "" {
+		c.Scope.Namespaces = []string{only}
+	}
+	c.Metrics.CountByNamespace = get("METRICS_COUNT_BY_NAMESPACE") == "enabled"
+	if get("ALERT_ON_RELOAD") != "true" {
+		return
+	}
+	n := &c.Notifications
+	n.URL, n.Proxy, n.AdditionalInfo = get("ALERT_WEBHOOK_URL"), get("ALERT_WEBHOOK_PROXY"), get("ALERT_ADDITIONAL_INFO")
+	if sink := get("ALERT_SINK"); slices.Contains([]string{"slack", "teams", "gchat"}, sink) { // any other is plain text there
+		n.Sink = sink
+	}
 }
 
 // bindStakater declares the aliases.
