@@ -1,4 +1,4 @@
-# `make test` is the gate, and what continuous integration runs. Every tool comes from a module with its exact version (tests/tools);
+# `make test` is the gate, and what continuous integration runs. Every tool comes from a module with its exact version (tests/tools/pinned);
 # what is built lands in the go command's cache and in bin/.
 
 SHELL := bash
@@ -33,7 +33,7 @@ FLAKES_AT_ONCE ?= 4
 build_flags = -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
 # The executable of a pinned tool; built at the first use.
-tool = $$(cd tests/tools/$(1) && go tool -n $(1))
+tool = $$(cd tests/tools/pinned && go tool -n $(1))
 # Nested modules: tools, and the parts of the test rig.
 modules = $$(git ls-files -co --exclude-standard '*go.mod' | xargs -n1 dirname | sort)
 product = $$(go list ./... | grep -v /tests)
@@ -62,7 +62,7 @@ release-check: ## Check .goreleaser.yaml
 
 .PHONY: chart
 chart: ## Package the chart: bin/reroll-<version>.tgz; with VERSION=1.2.3-rc.1 as that version
-	$(call tool,helm) package helm/reroll --destination bin $(if $(filter command line,$(origin VERSION)),--version $(VERSION) --app-version $(VERSION))
+	$(call tool,helm.sh/helm/v4/cmd/helm) package helm/reroll --destination bin $(if $(filter command line,$(origin VERSION)),--version $(VERSION) --app-version $(VERSION))
 
 .PHONY: kube
 kube: ## Build the real Kubernetes parts that tests and demo start (minutes at first, then cached); KUBE_VERSION=1.33 takes an older Kubernetes, also for the tests
@@ -153,12 +153,12 @@ check-static:
 # Not part of check: what is published tomorrow would stop changes that have nothing to do with it.
 .PHONY: vulnerabilities
 vulnerabilities: ## List the published vulnerabilities of what the program calls; asks vuln.go.dev
-	$(call tool,govulncheck) ./cmd/reroll
+	$$(cd tests/tools/govulncheck && go tool -n govulncheck) ./cmd/reroll
 
 # Without the linters that it calls if a machine happens to have them.
 .PHONY: check-workflows
 check-workflows:
-	$(call tool,actionlint) -shellcheck= -pyflakes= .github/workflows/*.yaml
+	$$(cd tests/tools/actionlint && go tool -n actionlint) -shellcheck= -pyflakes= .github/workflows/*.yaml
 
 .PHONY: check-modules
 check-modules:

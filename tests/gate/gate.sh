@@ -53,7 +53,7 @@ system() {
 demo() { DEMO_EXIT=1 go run ./tests/demo; }
 
 stage 'setup' tests/setup.sh gate
-gotestsum=$(cd tests/tools/gotestsum && go tool -n gotestsum) || exit 1
+gotestsum=$(cd tests/tools/pinned && go tool -n gotestsum) || exit 1
 stage 'kubernetes parts' go run ./tests/kube/cmd/kube-parts
 stage 'check' env GOGC=400 make -k check # less garbage collection in compilers and analyzers
 stage 'unit raced' race

@@ -4,19 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
-	"sort"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/version"
 )
 
 // Part names a program that a cluster is made of.
@@ -39,48 +34,55 @@ const (
 	DNS     Part = "coredns"
 )
 
-// source says where a part comes from: a package, seen from one of the modules below tests/kube/parts.
+// source says where a part comes from: a package, seen from a module below tests.
 type source struct {
-	part    Part
-	module  string
-	pkg     string
-	ldflags func(versions) string
+	part   Part
+	module string
+	pkg    string
 }
 
-// kit is what is built and kept together: modules below tests/kube/parts, and the parts in the order in which they are built.
-type kit struct {
-	modules []string
-	sources []source
+// executable is the name that the go command gives the program.
+func (s source) executable() string {
+	name := path.Base(s.pkg)
+	if strings.HasPrefix(name, "v") && len(name) == 2 {
+		name = path.Base(path.Dir(s.pkg))
+	}
+	return name
 }
+
+// kit is what is built and kept together.
+type kit []source
+
+// pinned is the module of the newest Kubernetes, and of kwok.
+const pinned = "tools/pinned"
 
 // controlPlane is the kit of the module that pins a version of Kubernetes.
 func controlPlane(module string) kit {
-	return kit{[]string{module, "kwok"}, []source{
-		{Etcd, module, "go.etcd.io/etcd/server/v3", plain},
-		{APIServer, module, "k8s.io/kubernetes/cmd/kube-apiserver", stamped},
-		{ControllerManager, module, "k8s.io/kubernetes/cmd/kube-controller-manager", stamped},
-		{Scheduler, module, "k8s.io/kubernetes/cmd/kube-scheduler", stamped},
-		{Kubectl, module, "k8s.io/kubernetes/cmd/kubectl", stamped},
-		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", plain},
-	}}
+	return kit{
+		{Etcd, module, "go.etcd.io/etcd/server/v3"},
+		{APIServer, module, "k8s.io/kubernetes/cmd/kube-apiserver"},
+		{ControllerManager, module, "k8s.io/kubernetes/cmd/kube-controller-manager"},
+		{Scheduler, module, "k8s.io/kubernetes/cmd/kube-scheduler"},
+		{Kubectl, module, "k8s.io/kubernetes/cmd/kubectl"},
+		{Kwok, pinned, "sigs.k8s.io/kwok/cmd/kwok"},
+	}
 }
 
-var node = kit{[]string{"node"}, []source{
-	{Kubelet, "node", "k8s.io/kubernetes/cmd/kubelet", stamped},
-	{Proxy, "node", "k8s.io/kubernetes/cmd/kube-proxy", stamped},
-	{DNS, "node", "./dns", plain},
-}}
+// node is the kit of a real node, which there is for the newest Kubernetes alone.
+var node = kit{
+	{Kubelet, "kube/parts/node", "k8s.io/kubernetes/cmd/kubelet"},
+	{Proxy, "kube/parts/node", "k8s.io/kubernetes/cmd/kube-proxy"},
+	{DNS, "kube/parts/node", "./dns"},
+}
 
-// versions are what the module files require, for example v1.36.3.
+// versions are what the module files require, for example v1.37.2.
 type versions struct {
 	kubernetes, major, minor string
 }
 
-func plain(versions) string { return "-s -w" }
-
-// stamped tells a program of Kubernetes its version, which one that is built from a module does not know: it would show as v0.0.0 in
-// answers, and in the user agents that audit events carry.
-func stamped(v versions) string {
+// ldflags tell a program of Kubernetes its version, which one that is built from a module does not know: it would show as v0.0.0 in answers,
+// and in the user agents that audit events carry.
+func (v versions) ldflags() string {
 	flags := "-s -w"
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		flags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitCommit=unknown",
@@ -100,12 +102,12 @@ type Binaries struct {
 func (b Binaries) Path(part Part) string { return b.paths[part] }
 
 // Parts returns the programs that clusters are made of, of the version of Kubernetes in KUBE_VERSION, for example 1.33, or of the newest
-// one that a module below tests/kube/parts pins. Those that the directory in KUBEBUILDER_ASSETS holds are taken from there.
-// The others are built from the modules below tests/kube/parts, which are looked for upwards from the working directory, into a
+// one, which tests/tools/pinned pins. Those that the directory in KUBEBUILDER_ASSETS holds are taken from there.
+// The others are built from modules below tests, which is looked for upwards from the working directory, into a
 // folder of the user's cache (below REROLL_CACHE if that is set) that is named by their versions; what is there already is not
 // built again. Progress is reported to progress, and nothing if nothing is to do.
 //
-// The first build takes about 12 minutes of CPU time. Others who ask in the meantime wait for it, also in other processes. A
+// The first build takes about 10 minutes of CPU time. Others who ask in the meantime wait for it, also in other processes. A
 // program appears in the cache only when it is complete.
 func Parts(ctx context.Context, progress io.Writer) (Binaries, error) {
 	b, err := getParts(ctx, progress, controlPlane)
@@ -127,28 +129,31 @@ func NodeParts(ctx context.Context, progress io.Writer) (Binaries, error) {
 
 // getParts gets the parts of the kit for the module of KUBE_VERSION.
 func getParts(ctx context.Context, progress io.Writer, of func(module string) kit) (Binaries, error) {
-	root, err := partsRoot()
+	root, err := testsDir()
 	if err != nil {
 		return Binaries{}, err
 	}
-	module, err := kubernetesModule(root, os.Getenv("KUBE_VERSION"))
-	if err != nil {
-		return Binaries{}, err
+	asked := strings.TrimPrefix(os.Getenv("KUBE_VERSION"), "v")
+	module := pinned
+	if asked != "" {
+		if older := "kube/parts/v" + asked; exists(filepath.Join(root, older)) {
+			module = older
+		}
 	}
 	k := of(module)
 	v, key, err := k.cacheKey(root)
 	if err != nil {
 		return Binaries{}, err
 	}
-	if built := "v" + v.major + "." + v.minor; built != module {
-		return Binaries{}, fmt.Errorf("%s cannot be built for KUBE_VERSION=%s, only for %s", names(k.sources), module, built)
+	if asked != "" && asked != v.major+"."+v.minor {
+		return Binaries{}, fmt.Errorf("%s cannot be built for KUBE_VERSION=%s, only for %s.%s", names(k), asked, v.major, v.minor)
 	}
 	cache, err := cacheDir()
 	if err != nil {
 		return Binaries{}, err
 	}
 	b := Binaries{Dir: filepath.Join(cache, key), paths: map[Part]string{}}
-	if len(b.find(k.sources)) == 0 {
+	if len(b.find(k)) == 0 {
 		return b, nil
 	}
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
@@ -160,27 +165,27 @@ func getParts(ctx context.Context, progress io.Writer, of func(module string) ki
 	}
 	defer unlock()
 	// Somebody else may have built them while we waited.
-	missing := b.find(k.sources)
+	missing := b.find(k)
 	build := build{root: root, dir: b.Dir, versions: v, progress: progress}
 	if err := build.all(ctx, missing); err != nil {
 		return Binaries{}, err
 	}
-	if missing := b.find(k.sources); len(missing) > 0 {
+	if missing := b.find(k); len(missing) > 0 {
 		return Binaries{}, fmt.Errorf("%s is not in %s after it was built", missing[0].part, b.Dir)
 	}
 	return b, nil
 }
 
 // find fills b's paths with those of sources that exist and returns the others.
-func (b Binaries) find(sources []source) []source {
-	var missing []source
+func (b Binaries) find(sources kit) kit {
+	var missing kit
 	for _, s := range sources {
-		path, ok := findPart(s.part, os.Getenv("KUBEBUILDER_ASSETS"), b.Dir)
+		file, ok := findPart(s.part, os.Getenv("KUBEBUILDER_ASSETS"), b.Dir)
 		if !ok {
 			missing = append(missing, s)
 			continue
 		}
-		b.paths[s.part] = path
+		b.paths[s.part] = file
 	}
 	return missing
 }
@@ -188,89 +193,65 @@ func (b Binaries) find(sources []source) []source {
 // findPart returns the first of dirs' files with the name of part. Empty dirs are left out.
 func findPart(part Part, dirs ...string) (string, bool) {
 	for _, dir := range dirs {
-		path := filepath.Join(dir, string(part))
-		if info, err := os.Stat(path); dir != "" && err == nil && info.Mode().IsRegular() {
-			return path, true
+		file := filepath.Join(dir, string(part))
+		if info, err := os.Stat(file); dir != "" && err == nil && info.Mode().IsRegular() {
+			return file, true
 		}
 	}
 	return "", false
 }
 
-// partsRoot finds tests/kube/parts at or above the working directory.
-func partsRoot() (string, error) {
+// testsDir finds tests at or above the working directory.
+func testsDir() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
-		root := filepath.Join(dir, "tests", "kube", "parts")
-		if _, err := os.Stat(filepath.Join(root, "kwok", "go.mod")); err == nil {
+		root := filepath.Join(dir, "tests")
+		if exists(filepath.Join(root, pinned, "go.mod")) {
 			return root, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("there is no tests/kube/parts at or above %s", start)
+			return "", fmt.Errorf("there is no tests/%s at or above %s", pinned, start)
 		}
 	}
 }
 
-// kubernetesModule returns the module below root that pins the minor version of Kubernetes that is asked for, or the newest one if none is.
-func kubernetesModule(root, asked string) (string, error) {
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		return "", err
-	}
-	var modules []string
-	for _, e := range entries {
-		if minorVersion.MatchString(e.Name()) {
-			modules = append(modules, e.Name())
-		}
-	}
-	if len(modules) == 0 {
-		return "", fmt.Errorf("no module below %s is named by a version of Kubernetes", root)
-	}
-	sort.Slice(modules, func(i, j int) bool {
-		return version.MustParseGeneric(modules[i]).LessThan(version.MustParseGeneric(modules[j]))
-	})
-	module := "v" + strings.TrimPrefix(asked, "v")
-	switch {
-	case asked == "":
-		return modules[len(modules)-1], nil
-	case slices.Contains(modules, module):
-		return module, nil
-	}
-	return "", fmt.Errorf("KUBE_VERSION=%s is not one of %s", asked, strings.Join(modules, ", "))
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
-var minorVersion = regexp.MustCompile(`^v\d+\.\d+$`)
+// requirement is a line of a go.mod that decides what parts are: the versions of what these build on matter to nobody.
+var requirement = regexp.MustCompile(`(?m)^(?:require)?\s*(k8s\.io/kubernetes|go\.etcd\.io/etcd/server/v3|sigs\.k8s\.io/kwok|github\.com/coredns/coredns) (v(\d+)\.(\d+)\.\S+)`)
 
-var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)`)
-
-// cacheKey names the parts that the kit's modules below root describe: by the version of Kubernetes, for people, and by a hash of all
-// that decides what is built.
+// cacheKey names the parts of the kit: by the version of Kubernetes, for people, and by a hash of all that decides what is built. root is
+// tests.
 func (k kit) cacheKey(root string) (versions, string, error) {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s/%s\n", runtime.GOOS, runtime.GOARCH)
 	var v versions
-	for _, module := range k.modules {
-		for _, file := range []string{"go.mod", "go.sum"} {
-			content, err := os.ReadFile(filepath.Join(root, module, file))
-			if err != nil {
-				return versions{}, "", err
-			}
-			fmt.Fprintf(hash, "%s/%s %d\n%s", module, file, len(content), content)
-			if m := kubernetesVersion.FindSubmatch(content); m != nil {
-				v = versions{kubernetes: string(m[1]), major: string(m[2]), minor: string(m[3])}
+	for i, s := range k {
+		fmt.Fprintln(hash, s.part, s.pkg)
+		if i > 0 && s.module == k[i-1].module {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, s.module, "go.mod"))
+		if err != nil {
+			return versions{}, "", err
+		}
+		for _, m := range requirement.FindAllStringSubmatch(string(content), -1) {
+			fmt.Fprintln(hash, m[1], m[2])
+			if m[1] == "k8s.io/kubernetes" && v.kubernetes == "" {
+				v = versions{kubernetes: m[2], major: m[3], minor: m[4]}
 			}
 		}
 	}
 	if v.kubernetes == "" {
-		return versions{}, "", fmt.Errorf("no go.mod below %s requires k8s.io/kubernetes", root)
+		return versions{}, "", fmt.Errorf("%s/go.mod does not require k8s.io/kubernetes", k[0].module)
 	}
-	for _, s := range k.sources {
-		fmt.Fprintf(hash, "%s %s %s\n", s.part, s.pkg, s.ldflags(v))
-	}
+	fmt.Fprintln(hash, v.ldflags())
 	return v, v.kubernetes + "-" + hex.EncodeToString(hash.Sum(nil))[:12], nil
 }
 

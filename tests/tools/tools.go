@@ -1,5 +1,4 @@
-// Package tools runs the development tools that live beside it, each in a module of its own with its exact version. The
-// product's go.mod knows none of them.
+// Package tools runs the development tools that modules below it pin. The product's go.mod knows none of them.
 //
 // The executables are built by the go command into its build cache, outside the repository; the second use of a tool builds
 // nothing.
@@ -17,15 +16,22 @@ import (
 	"strings"
 )
 
-// Path returns the executable of the named tool, a folder of this package, and builds it when the cache lacks it. The first
-// build of a large tool takes minutes. A number after the name is the version of a tool that is here twice.
+// packages are the tools that the module pinned has, by the names that tests call them by.
+var packages = map[string]string{
+	"compose":       "github.com/reroll-dev/reroll/tests/tools/pinned/compose",
+	"helm":          "helm.sh/helm/v4/cmd/helm",
+	"helm3":         "helm.sh/helm/v3/cmd/helm",
+	"helm-unittest": "github.com/helm-unittest/helm-unittest/cmd/helm-unittest",
+}
+
+// Path returns the executable of the named tool, and builds it when the cache lacks it.
 func Path(ctx context.Context, name string) (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok {
 		return "", fmt.Errorf("tool %s: this package's source folder is unknown", name)
 	}
-	cmd := exec.CommandContext(ctx, "go", "tool", "-n", strings.TrimRight(name, "0123456789"))
-	cmd.Dir = filepath.Join(filepath.Dir(file), name)
+	cmd := exec.CommandContext(ctx, "go", "tool", "-n", packages[name])
+	cmd.Dir = filepath.Join(filepath.Dir(file), "pinned")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
