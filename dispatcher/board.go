@@ -21,8 +21,8 @@ type common struct {
 	answered atomic.Bool
 	// swept is when the first sweep ended, in nanoseconds; 0 until then.
 	swept atomic.Int64
-	// crowd is since when workloadQ has had more than can be worked on, in nanoseconds; 0 if it has not.
-	crowd atomic.Int64
+	// workers are those of workloadQ.
+	workers *fair
 }
 
 // instead returns the outcome of a workload that is to roll.

@@ -93,6 +93,7 @@ func New(o Options) *Dispatcher {
 		o.Workers = defaultWorkers
 	}
 	shared := &common{Options: o, queues: newQueues()}
+	shared.workers = newFair(o.Workers, shared.workloadQ)
 	known := newMemory(shared)
 	looks := &looker{common: shared, memory: known, flight: newFlight()}
 	d := &Dispatcher{
@@ -160,8 +161,8 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(working, &settle, recorders, d.recordQ, func(ref reloader.WorkloadRef) time.Duration { return d.store(working, ref) })
 	work(working, &settle, 1, d.changeQ, func(c reloader.Config) time.Duration { return d.storeChanges(working, c) })
 	work(working, &settle, 2, d.ledgerQ, func(namespace string) time.Duration { return d.keepStates(working, namespace) })
-	attend := newFair(d.Workers, d.workloadQ, d.late).among(func(ref reloader.WorkloadRef) time.Duration { return d.roller.attend(working, ref) })
-	resume := newFair(resumers, d.owedQ, func(reloader.WorkloadRef) {}).among(func(ref reloader.WorkloadRef) time.Duration { return d.debts.pay(working, ref) })
+	attend := d.workers.among(func(ref reloader.WorkloadRef) time.Duration { return d.roller.attend(working, ref) }, d.late)
+	resume := newFair(resumers, d.owedQ).among(func(ref reloader.WorkloadRef) time.Duration { return d.debts.pay(working, ref) }, func(reloader.WorkloadRef) {})
 	work(ctx, &begin, d.Workers, d.workloadQ, attend)
 	work(ctx, &begin, resumers, d.owedQ, resume)
 	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })

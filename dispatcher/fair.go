@@ -14,27 +14,27 @@ import (
 // so on. Workloads beyond that wait outside the queue, and say so when that takes long.
 type fair struct {
 	q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	// late is called with a workload that waits.
-	late func(reloader.WorkloadRef)
 
 	mu      sync.Mutex
 	free    int
 	busy    map[string]int
 	waiting map[string]map[reloader.WorkloadRef]struct{}
+	// crowd is when a crowd was seen first; zero if there is none.
+	crowd time.Time
 }
 
 // sayWaiting is after what time a workload says that it waits for others of its namespace.
 const sayWaiting = 5 * time.Second
 
-func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef], late func(reloader.WorkloadRef)) *fair {
-	return &fair{q: q, late: late, free: workers, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{}}
+func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]) *fair {
+	return &fair{q: q, free: workers, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{}}
 }
 
-// among returns do for the workers of the queue.
-func (f *fair) among(do func(reloader.WorkloadRef) time.Duration) func(reloader.WorkloadRef) time.Duration {
+// among returns do for the workers of the queue. late is called with a workload that waits.
+func (f *fair) among(do func(reloader.WorkloadRef) time.Duration, late func(reloader.WorkloadRef)) func(reloader.WorkloadRef) time.Duration {
 	return func(ref reloader.WorkloadRef) time.Duration {
 		if !f.enter(ref) {
-			f.late(ref)
+			late(ref)
 			return sayWaiting
 		}
 		defer f.leave(ref.Namespace)
@@ -70,4 +70,24 @@ func (f *fair) leave(namespace string) {
 			break
 		}
 	}
+}
+
+// maxCrowd bounds how long the rolls of a crowd come before what is told of them.
+const maxCrowd = 10 * time.Second
+
+// crowded reports whether there is a crowd, so that what can be told later has to wait: one begins when a workload waits for a worker, and ends when no
+// worker is busy.
+func (f *fair) crowded() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.crowd.IsZero() && len(f.waiting) == 0:
+		return false
+	case f.crowd.IsZero():
+		f.crowd = time.Now()
+	case len(f.busy) == 0:
+		f.crowd = time.Time{}
+		return false
+	}
+	return time.Since(f.crowd) < maxCrowd
 }

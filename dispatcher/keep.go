@@ -16,7 +16,7 @@ type keeper struct {
 
 // keepStates writes the ledger of a namespace. It waits while a crowd is rolled: each write has all entries of the namespace.
 func (d *keeper) keepStates(ctx context.Context, namespace string) time.Duration {
-	if d.crowded() {
+	if d.workers.crowded() {
 		return ledgerDelay
 	}
 	entries := d.lock().states.take(namespace)
@@ -53,7 +53,7 @@ func (d *keeper) readLedger(ctx context.Context, namespace string) error {
 
 // store records what is known about a workload: first its finished reloads, then its record. A workload that is gone loses its record.
 func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
-	if d.crowded() {
+	if d.workers.crowded() {
 		return ledgerDelay
 	}
 	d.explain(ctx, ref)

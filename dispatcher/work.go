@@ -83,17 +83,3 @@ func (queues) shutDown(all ...interface{ ShutDown() }) {
 		q.ShutDown()
 	}
 }
-
-// maxCrowd bounds how long the rolls of a crowd come before what is told of them.
-const maxCrowd = 10 * time.Second
-
-// crowded reports whether more workloads wait for their turn than can be worked on, so that what can be told later has to wait.
-func (d *common) crowded() bool {
-	if d.workloadQ.Len() <= d.Workers {
-		d.crowd.Store(0)
-		return false
-	}
-	now := time.Now()
-	d.crowd.CompareAndSwap(0, now.UnixNano())
-	return now.UnixNano()-d.crowd.Load() < int64(maxCrowd)
-}
