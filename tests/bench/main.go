@@ -24,6 +24,7 @@ const longest = 45 * time.Minute
 var measurements = map[string]func(*bench, context.Context) error{
 	"latency": (*bench).latency,
 	"fanout":  (*bench).fanOuts,
+	"restart": (*bench).restart,
 }
 
 // setting is one way of running the line, and what is measured on it.
@@ -36,6 +37,7 @@ type setting struct {
 
 var settings = []setting{
 	{"window 0, audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, 0, []string{"latency", "fanout"}},
+	{"restart", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"restart"}},
 	{"window 1s (default), audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"latency"}},
 	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0, []string{"latency"}},
 	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second, []string{"latency"}},
@@ -43,17 +45,19 @@ var settings = []setting{
 
 // options are how much is measured.
 type options struct {
-	only  []string
-	edits int
-	most  int
+	only      []string
+	edits     int
+	most      int
+	workloads int
 }
 
 func main() {
 	var o options
-	names := "latency,fanout"
+	names := "latency,fanout,restart"
 	flag.StringVar(&names, "only", names, "what to measure")
 	flag.IntVar(&o.edits, "edits", 100, "single edits for each latency figure")
 	flag.IntVar(&o.most, "dependents", 2000, "largest number of dependents of one config")
+	flag.IntVar(&o.workloads, "workloads", 5000, "workloads that are there at a start")
 	flag.Parse()
 	o.only = strings.Split(names, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
