@@ -28,12 +28,18 @@ func examples() map[string]any {
 		Source: reloader.SourceAudit, RequestedAt: at, ReceivedAt: after(20), VerifiedAt: after(60),
 	}
 	reload := view.FromReload(&reloader.Reload{
-		ID: "r-1", Cluster: "local", Workload: cart, UID: "11aa22bb", Dialect: "reroll", Strategy: "annotations", Outcome: reloader.ReasonReloaded,
+		ID:       "r-1",
+		Cluster:  "local",
+		Workload: cart,
+		UID:      "11aa22bb",
+		Dialect:  "reroll",
+		Strategy: "annotations",
+		Outcome:  reloader.ReasonReloaded,
 		Causes: []reloader.Cause{{
 			ChangeID: change.ID, Config: config, Why: reloader.ReasonAuto, Clause: "reroll.dev/auto", OldSum: "0a1b", NewSum: "2c3d", Keys: keys,
 			Candidates: alice, Source: reloader.SourceAudit, RequestedAt: at, ReceivedAt: after(20), VerifiedAt: after(60),
 		}},
-		Attempts: 1, Generation: 4, DecidedAt: after(1100), PatchedAt: after(1150),
+		Attempt: reloader.Attempt{Attempts: 1, Generation: 4, DecidedAt: after(1100), PatchedAt: after(1150)},
 		Rollout: &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: after(1150), EndedAt: after(18_000)},
 	})
 	edge := reloader.Edge{
@@ -41,11 +47,21 @@ func examples() map[string]any {
 		Handled: reloader.Handled{KeyID: "k1", Sum: "2c3d", How: reloader.ReasonReloaded, At: after(1150)},
 	}
 	record := reloader.WorkloadRecord{
-		Cluster: "local", Workload: cart, UID: "11aa22bb", Dialect: "reroll", Strategy: "annotations", Edges: []reloader.Edge{edge}, LastReload: "r-1", UpdatedAt: after(18_000),
+		Cluster:   "local",
+		Workload:  cart,
+		UID:       "11aa22bb",
+		Dialect:   "reroll",
+		Strategy:  "annotations",
+		Edges:     []reloader.Edge{edge},
+		Standing:  reloader.Standing{LastReload: "r-1"},
+		UpdatedAt: after(18_000),
 	}
 	status := &reloader.ClusterStatus{
-		Cluster: "local", Version: "v0.1.0", Instance: "reroll-0", StartedAt: at.Add(-time.Hour), At: at, Ready: true, Workloads: 1, SweptAt: at.Add(-time.Minute),
-		Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at}},
+		Cluster: "local",
+		Process: reloader.Process{Version: "v0.1.0", Instance: "reroll-0", StartedAt: at.Add(-time.Hour), Ready: true},
+		At:      at,
+		Backlog: reloader.Backlog{Workloads: 1},
+		Hearing: reloader.Hearing{SweptAt: at.Add(-time.Minute), Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at}}},
 	}
 	state := &projection.ClusterState{Name: "local", Status: status, Workloads: 1}
 	workload := view.FromWorkload(&record, state, at)

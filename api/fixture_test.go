@@ -182,10 +182,7 @@ func aReload(n int) reloader.Reload {
 			OldSum: c.Old.Sum, NewSum: c.New.Sum, Keys: c.Keys, Candidates: c.Candidates, Source: c.Source,
 			RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt, Container: "app",
 		}},
-		Attempts:   1,
-		Generation: int64(n),
-		DecidedAt:  c.VerifiedAt.Add(time.Second),
-		PatchedAt:  c.VerifiedAt.Add(1100 * time.Millisecond),
+		Attempt: reloader.Attempt{Attempts: 1, Generation: int64(n), DecidedAt: c.VerifiedAt.Add(time.Second), PatchedAt: c.VerifiedAt.Add(1100 * time.Millisecond)},
 	}
 }
 
@@ -203,9 +200,8 @@ func aWorkload(namespace, name string) reloader.WorkloadRecord {
 			Handled: reloader.Handled{KeyID: "k1", Sum: "0abc", How: reloader.ReasonReloaded, At: start},
 			Pending: "c-2",
 		}},
-		Hold:       &reloader.Hold{Reason: reloader.ReasonRetrying, Message: "the API server is away", Since: start, Due: start.Add(time.Minute)},
-		LastReload: "r-1",
-		UpdatedAt:  start,
+		Standing:  reloader.Standing{Hold: &reloader.Hold{Reason: reloader.ReasonRetrying, Message: "the API server is away", Since: start, Due: start.Add(time.Minute)}, LastReload: "r-1"},
+		UpdatedAt: start,
 	}
 }
 
@@ -213,12 +209,13 @@ func aWorkload(namespace, name string) reloader.WorkloadRecord {
 func aStatus() reloader.ClusterStatus {
 	now := time.Now().UTC()
 	return reloader.ClusterStatus{
-		Cluster: "local", UID: "u-0", Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), At: now, Ready: true,
-		Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: now}},
-		Feeds:   []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: now}},
-		SweptAt: now.Add(-time.Minute), Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRetrying: 1},
-		Pauses:  []reloader.Pause{{Namespace: "bank", Selector: "app=till", Until: now.Add(time.Hour), Reason: "audit"}},
-		Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: now.Add(time.Hour)}},
+		Cluster: "local",
+		UID:     "u-0",
+		Process: reloader.Process{Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true},
+		At:      now,
+		Hearing: reloader.Hearing{Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: now}}, Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: now}}, SweptAt: now.Add(-time.Minute)},
+		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRetrying: 1}},
+		Brakes:  reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=till", Until: now.Add(time.Hour), Reason: "audit"}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: now.Add(time.Hour)}}},
 	}
 }
 

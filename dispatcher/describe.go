@@ -18,8 +18,16 @@ type scribe struct {
 // record says what is known about t.
 func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
-		Cluster: x.Cluster, Workload: t.w.Ref(), UID: string(t.w.UID), Dialect: t.dialect(), Strategy: t.strategyName(),
-		Problems: slices.Clone(t.plan.Problems), LastReload: t.reload, UpdatedAt: time.Now(), Dormant: t.w.Dormant, Keys: t.plan.Chosen.Keys.String(),
+		Cluster:   x.Cluster,
+		Workload:  t.w.Ref(),
+		UID:       string(t.w.UID),
+		Dialect:   t.dialect(),
+		Strategy:  t.strategyName(),
+		Gaps:      reloader.Gaps{Problems: slices.Clone(t.plan.Problems)},
+		Standing:  reloader.Standing{LastReload: t.reload},
+		UpdatedAt: time.Now(),
+		Dormant:   t.w.Dormant,
+		Keys:      t.plan.Chosen.Keys.String(),
 	}
 	for _, problem := range []string{t.crowded, t.damaged} {
 		if problem != "" {

@@ -32,8 +32,14 @@ const maxRequested = 256
 // reload describes what became of t, as w had it, for causes.
 func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reason, decided time.Time, causes []reloader.Cause) reloader.Reload {
 	r := reloader.Reload{
-		Cluster: x.Cluster, Workload: w.Ref(), UID: string(w.UID), Dialect: t.dialect(), Strategy: t.strategyName(),
-		Outcome: outcome, DecidedAt: decided, Causes: causes,
+		Cluster:  x.Cluster,
+		Workload: w.Ref(),
+		UID:      string(w.UID),
+		Dialect:  t.dialect(),
+		Strategy: t.strategyName(),
+		Outcome:  outcome,
+		Attempt:  reloader.Attempt{DecidedAt: decided},
+		Causes:   causes,
 	}
 	if outcome != reloader.ReasonReloaded {
 		r.ID, r.Message = reloader.ReloadID(x.Cluster, string(w.UID), causes)+"-"+string(outcome), outcome.Says()

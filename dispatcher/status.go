@@ -22,8 +22,10 @@ var lagReasons = []reloader.Reason{
 func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
 	s := reloader.ClusterStatus{
-		Cluster: d.Cluster, At: now, Ready: d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil,
-		Drift: d.metrics.Drift(), SweptAt: d.metrics.SweptAt(),
+		Cluster: d.Cluster,
+		At:      now,
+		Process: reloader.Process{Ready: d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil},
+		Hearing: reloader.Hearing{Drift: d.metrics.Drift(), SweptAt: d.metrics.SweptAt()},
 	}
 	b := d.lock()
 	defer d.unlock()

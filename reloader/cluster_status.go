@@ -11,32 +11,50 @@ type ClusterStatus struct {
 	Cluster   string    `json:"name" doc:"The cluster's name."`
 	UID       string    `json:"uid,omitempty" doc:"The UID of its namespace kube-system. Absent if that may not be read."`
 	Namespace string    `json:"namespace,omitempty" doc:"Reroll's own namespace, which has the ConfigMap reroll-control. Absent if that is not known."`
-	Version   string    `json:"version,omitempty" doc:"The version of its dispatcher."`
-	Instance  string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
-	StartedAt time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
 	At        time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
 	// StoredAt is when the status was stored, by the clock of where it is read. It is not on the wire, and zero if unknown.
 	StoredAt time.Time `json:"-"`
-	Ready    bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
-	DryRun   bool      `json:"dryRun,omitempty" doc:"Whether nothing is written to the cluster."`
-	Notifies bool      `json:"notifies,omitempty" doc:"Whether a webhook is called in the place of every roll."`
-	Faults   []Fault   `json:"faults,omitempty" doc:"The parts of the dispatcher's process that are not well."`
-	Source   string    `json:"source,omitempty" doc:"How changes are reported: auto, by a watch of metadata and by audit events; audit, by these alone; watch, by the watch alone." example:"auto"`
-	// Sources are those since StartedAt.
+	Process
+	Hearing
+	Backlog
+	Brakes
+}
+
+// Process is the process that dispatches for a cluster.
+type Process struct {
+	Version   string    `json:"version,omitempty" doc:"The version of its dispatcher."`
+	Instance  string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
+	StartedAt time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
+	Ready     bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
+	DryRun    bool      `json:"dryRun,omitempty" doc:"Whether nothing is written to the cluster."`
+	Notifies  bool      `json:"notifies,omitempty" doc:"Whether a webhook is called in the place of every roll."`
+	Faults    []Fault   `json:"faults,omitempty" doc:"The parts of the dispatcher's process that are not well."`
+}
+
+// Hearing says how a dispatcher hears of changes. Sources and Drift are those since StartedAt.
+type Hearing struct {
+	Source  string         `json:"source,omitempty" doc:"How changes are reported: auto, by a watch of metadata and by audit events; audit, by these alone; watch, by the watch alone." example:"auto"`
 	Sources []SourceStatus `json:"sources,omitempty" doc:"Where hints came from since the dispatcher started."`
 	Feeds   []FeedStatus   `json:"feeds,omitempty" doc:"What canaries show about the audit events of each API server. Absent if none are sent."`
 	SweptAt time.Time      `json:"sweptAt,omitzero" doc:"When the last resync ended. Absent until the one at the start has, and if there are no others."`
 	Drift   int64          `json:"drift,omitempty" doc:"How many changes the resync alone has found since the dispatcher started: what the sources missed."`
-	// Workloads are opted in, Pending of them wait to be rolled, and Held counts those by reason.
+}
+
+// Backlog counts workloads: those that are opted in, those of them that wait to be rolled, and these by reason.
+type Backlog struct {
 	Workloads       int            `json:"workloads" doc:"How many workloads are opted in."`
 	Pending         int            `json:"pending,omitempty" doc:"How many of them wait to be rolled."`
 	Held            map[Reason]int `json:"held,omitempty" doc:"The number of those by reason."`
 	OldestPendingAt time.Time      `json:"oldestPendingAt,omitzero" doc:"When the oldest change was verified that is still on its way to a workload; what held back workloads wait for does not count, unless patches fail or a limit is on. Absent if there is none."`
 	HintsPending    int64          `json:"hintsPending,omitempty" doc:"How many hints were stored and not done yet when they were last counted, at most some 15 s before updatedAt."`
-	Freeze          Freeze         `json:"freeze,omitzero" doc:"The freeze of the whole cluster. Absent if there is none."`
-	Pauses          []Pause        `json:"pauses,omitempty" doc:"The pauses that have not ended."`
-	Windows         []Window       `json:"windows,omitempty" doc:"The maintenance windows. If there are any, reloads wait for one."`
-	ControlProblem  string         `json:"controlProblem,omitempty" doc:"Why the ConfigMap reroll-control cannot be read, so that everything is frozen. Absent if it can."`
+}
+
+// Brakes are what people hold back.
+type Brakes struct {
+	Freeze         Freeze   `json:"freeze,omitzero" doc:"The freeze of the whole cluster. Absent if there is none."`
+	Pauses         []Pause  `json:"pauses,omitempty" doc:"The pauses that have not ended."`
+	Windows        []Window `json:"windows,omitempty" doc:"The maintenance windows. If there are any, reloads wait for one."`
+	ControlProblem string   `json:"controlProblem,omitempty" doc:"Why the ConfigMap reroll-control cannot be read, so that everything is frozen. Absent if it can."`
 }
 
 // Lag returns how old the oldest change was at that time that is still on its way to a workload; 0 if there was none.

@@ -73,19 +73,28 @@ type WorkloadRecord struct {
 	Dialect  string      `json:"dialect" doc:"Whose annotations it carries." example:"stakater"`
 	Strategy string      `json:"strategy" doc:"How marks are written on it." example:"env-vars"`
 	Edges    []Edge      `json:"dependencies,omitempty" doc:"The configs that it asks for."`
-	Problems []string    `json:"problems,omitempty" doc:"Faults of the workload's own annotations, for people."`
-	// Missing and Unreadable are the first ones.
-	Missing    []Missing    `json:"missing,omitempty" doc:"Configs that the workload names or refers to and that do not exist, or lack a key: the first ones."`
-	Unreadable []Unreadable `json:"unreadable,omitempty" doc:"Configs that the dispatcher cannot read, so that it sees no change of them: the first ones."`
-	Hold       *Hold        `json:"hold,omitempty" doc:"Why a pending reload is not done now. Absent if nothing holds it."`
-	LastReload string       `json:"lastReload,omitempty" doc:"The ID of its last reload."`
-	Rollout    *Rollout     `json:"rollout,omitempty" doc:"What became of the last reload so far. Absent if it is not followed."`
 	// Dormant is Suspended or Finished.
 	Dormant Reason `json:"dormant,omitempty" doc:"Why it is not rolled at all as it is now. Absent if it is."`
 	// Keys are as the annotation lists them; see dialect.ParseKeys.
-	Keys       string    `json:"countingKeys,omitempty" doc:"The keys of its configs whose change matters, as its annotation lists them. Absent for every key."`
-	Rolls      int       `json:"rolls,omitempty" doc:"About how often it rolled within the last twelve hours. Absent if it did not."`
+	Keys      string    `json:"countingKeys,omitempty" doc:"The keys of its configs whose change matters, as its annotation lists them. Absent for every key."`
+	Shortened bool      `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
+	UpdatedAt time.Time `json:"updatedAt" doc:"When its dispatcher last published it."`
+	Gaps
+	Standing
+}
+
+// Gaps are what a workload lacks, or gets wrong. Missing and Unreadable have the first ones.
+type Gaps struct {
+	Problems   []string     `json:"problems,omitempty" doc:"Faults of the workload's own annotations, for people."`
+	Missing    []Missing    `json:"missing,omitempty" doc:"Configs that the workload names or refers to and that do not exist, or lack a key: the first ones."`
+	Unreadable []Unreadable `json:"unreadable,omitempty" doc:"Configs that the dispatcher cannot read, so that it sees no change of them: the first ones."`
+}
+
+// Standing is how far a workload is.
+type Standing struct {
+	Hold       *Hold     `json:"hold,omitempty" doc:"Why a pending reload is not done now. Absent if nothing holds it."`
 	WaitsSince time.Time `json:"waitsSince,omitzero" doc:"Since when it waits for the oldest of its changes. Absent if it waits for none."`
-	Shortened  bool      `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
-	UpdatedAt  time.Time `json:"updatedAt" doc:"When its dispatcher last published it."`
+	LastReload string    `json:"lastReload,omitempty" doc:"The ID of its last reload."`
+	Rollout    *Rollout  `json:"rollout,omitempty" doc:"What became of the last reload so far. Absent if it is not followed."`
+	Rolls      int       `json:"rolls,omitempty" doc:"About how often it rolled within the last twelve hours. Absent if it did not."`
 }

@@ -26,23 +26,28 @@ type Cause struct {
 
 // Reload is one roll of one workload, or the record of why it did not roll although a change asked for it.
 type Reload struct {
-	ID         string      `json:"id" doc:"Identifies the reload." example:"r-mfrggzdfmztwq2lk"`
-	Cluster    string      `json:"cluster" doc:"The cluster that the workload is in."`
-	Workload   WorkloadRef `json:"workload" doc:"The workload of the decision."`
-	UID        string      `json:"uid" doc:"The UID of the workload."`
-	Dialect    string      `json:"dialect,omitempty" doc:"Whose annotations asked for the reload." example:"stakater"`
-	Strategy   string      `json:"strategy,omitempty" doc:"How the mark was written." example:"env-vars"`
-	Outcome    Reason      `json:"outcome" doc:"What became of the reload."`
-	Message    string      `json:"message,omitempty" doc:"Explains an outcome other than Reloaded, for people."`
-	Causes     []Cause     `json:"causes,omitempty" doc:"The changes that asked for this reload. Several if they fell into one debounce window; absent in the summaries of a change."`
-	Attempts   int         `json:"attempts,omitempty" minimum:"0" doc:"How many times the patch was tried."`
-	Generation int64       `json:"generation,omitempty" doc:"The workload's metadata.generation after the patch."`
-	DecidedAt  time.Time   `json:"decidedAt" doc:"When the debounce window closed and the work began."`
-	HeldBy     Reason      `json:"heldBy,omitempty" doc:"What held the reload back on purpose until decidedAt, such as a freeze. Absent if nothing did."`
-	PatchedAt  time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
-	Rollout    *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if it was not followed."`
-	Requested  string      `json:"requested,omitempty" doc:"The value of the annotation reroll.dev/requested, if that asked for the reload and not a change; then there are no causes."`
-	Shortened  bool        `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
+	ID        string      `json:"id" doc:"Identifies the reload." example:"r-mfrggzdfmztwq2lk"`
+	Cluster   string      `json:"cluster" doc:"The cluster that the workload is in."`
+	Workload  WorkloadRef `json:"workload" doc:"The workload of the decision."`
+	UID       string      `json:"uid" doc:"The UID of the workload."`
+	Dialect   string      `json:"dialect,omitempty" doc:"Whose annotations asked for the reload." example:"stakater"`
+	Strategy  string      `json:"strategy,omitempty" doc:"How the mark was written." example:"env-vars"`
+	Outcome   Reason      `json:"outcome" doc:"What became of the reload."`
+	Message   string      `json:"message,omitempty" doc:"Explains an outcome other than Reloaded, for people."`
+	Causes    []Cause     `json:"causes,omitempty" doc:"The changes that asked for this reload. Several if they fell into one debounce window; absent in the summaries of a change."`
+	Rollout   *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if it was not followed."`
+	Requested string      `json:"requested,omitempty" doc:"The value of the annotation reroll.dev/requested, if that asked for the reload and not a change; then there are no causes."`
+	Shortened bool        `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
+	Attempt
+}
+
+// Attempt is how a reload was made.
+type Attempt struct {
+	DecidedAt  time.Time `json:"decidedAt" doc:"When the debounce window closed and the work began."`
+	PatchedAt  time.Time `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
+	Attempts   int       `json:"attempts,omitempty" minimum:"0" doc:"How many times the patch was tried."`
+	HeldBy     Reason    `json:"heldBy,omitempty" doc:"What held the reload back on purpose until decidedAt, such as a freeze. Absent if nothing did."`
+	Generation int64     `json:"generation,omitempty" doc:"The workload's metadata.generation after the patch."`
 }
 
 // Latency returns how long Reroll took until the patch: from the earliest request behind it, or from the end of the wait if something held it

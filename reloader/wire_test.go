@@ -48,9 +48,18 @@ var (
 		Shortened: true,
 	}
 	wholeReload = reloader.Reload{
-		ID: "r-1", Cluster: "blue", Workload: storage, UID: "u-2", Dialect: "stakater", Strategy: "env-vars",
-		Outcome: reloader.ReasonReloaded, Message: "rolled", Attempts: 2, Generation: 5, DecidedAt: at, PatchedAt: at.Add(time.Second), HeldBy: reloader.ReasonFrozen,
-		Rollout: rolledOut, Requested: "new certificates", Shortened: true,
+		ID:        "r-1",
+		Cluster:   "blue",
+		Workload:  storage,
+		UID:       "u-2",
+		Dialect:   "stakater",
+		Strategy:  "env-vars",
+		Outcome:   reloader.ReasonReloaded,
+		Message:   "rolled",
+		Attempt:   reloader.Attempt{Attempts: 2, Generation: 5, DecidedAt: at, PatchedAt: at.Add(time.Second), HeldBy: reloader.ReasonFrozen},
+		Rollout:   rolledOut,
+		Requested: "new certificates",
+		Shortened: true,
 		Causes: []reloader.Cause{{
 			ChangeID: "c-1", Config: prices, Why: reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
 			OldSum: "aa11", NewSum: "bb22", Keys: keys, Candidates: []reloader.Candidate{candidate}, Source: reloader.SourceAudit,
@@ -58,33 +67,35 @@ var (
 		}},
 	}
 	wholeWorkload = reloader.WorkloadRecord{
-		Cluster: "blue", Workload: storage, UID: "u-2", Dialect: "stakater", Strategy: "annotations", LastReload: "r-1", UpdatedAt: at,
-		Problems: []string{"bad pattern"}, Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Rolls: 7, Dormant: reloader.ReasonSuspended, Keys: "used,*.yaml,!debug*",
-		Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute), Attempts: 12},
+		Cluster:   "blue",
+		Workload:  storage,
+		UID:       "u-2",
+		Dialect:   "stakater",
+		Strategy:  "annotations",
+		Standing:  reloader.Standing{LastReload: "r-1", Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Rolls: 7, Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute), Attempts: 12}},
+		UpdatedAt: at,
+		Gaps:      reloader.Gaps{Problems: []string{"bad pattern"}, Missing: []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}}, Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}}},
+		Dormant:   reloader.ReasonSuspended,
+		Keys:      "used,*.yaml,!debug*",
 		Edges: []reloader.Edge{{
 			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Pending: "c-2",
 			Uses:    []reloader.Use{{How: "env", Container: "main", Keys: []string{"a"}}},
 			Handled: reloader.Handled{KeyID: "k1", Sum: "aa11", How: reloader.ReasonBaseline, At: at},
 		}},
-		Missing:    []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}},
-		Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}},
-		Shortened:  true,
+		Shortened: true,
 	}
 	rolledOut = &reloader.Rollout{
 		Result: reloader.ReasonWaitingForOperator, Message: "it is paused: spec.paused", StartedAt: at.Add(time.Second), EndedAt: at.Add(3 * time.Second), Undone: true,
 	}
 	wholeCluster = reloader.ClusterStatus{
-		Cluster: "blue", UID: "u-9", Namespace: "ops", Version: "v1.2.3", Instance: "reroll-0", StartedAt: at, At: at.Add(time.Hour),
-		Ready: true, DryRun: true, Notifies: true, Source: "auto",
-		Faults:  []reloader.Fault{{Part: "nats", Reason: "away"}},
-		Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at.Add(time.Minute)}},
-		Feeds:   []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute), Quiet: []reloader.QuietKind{{Kind: reloader.Secret, LastAt: at}}}},
-		SweptAt: at.Add(3 * time.Minute), Drift: 2, Workloads: 5, Pending: 3, Held: map[reloader.Reason]int{reloader.ReasonFrozen: 2},
-		OldestPendingAt: at.Add(-time.Minute), HintsPending: 41,
-		Freeze:         reloader.Freeze{Frozen: true, Reason: "release", Until: at.Add(2 * time.Hour), By: "alice", Since: at},
-		Pauses:         []reloader.Pause{{Namespace: "shop", Selector: "app=cart", Until: at.Add(3 * time.Hour), Reason: "sale", By: "bob"}},
-		Windows:        []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: at.Add(4 * time.Hour)}},
-		ControlProblem: "ConfigMap reroll-control: control.yaml: unknown field",
+		Cluster:   "blue",
+		UID:       "u-9",
+		Namespace: "ops",
+		Process:   reloader.Process{Version: "v1.2.3", Instance: "reroll-0", StartedAt: at, Ready: true, DryRun: true, Notifies: true, Faults: []reloader.Fault{{Part: "nats", Reason: "away"}}},
+		At:        at.Add(time.Hour),
+		Hearing:   reloader.Hearing{Source: "auto", Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at.Add(time.Minute)}}, Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute), Quiet: []reloader.QuietKind{{Kind: reloader.Secret, LastAt: at}}}}, SweptAt: at.Add(3 * time.Minute), Drift: 2},
+		Backlog:   reloader.Backlog{Workloads: 5, Pending: 3, Held: map[reloader.Reason]int{reloader.ReasonFrozen: 2}, OldestPendingAt: at.Add(-time.Minute), HintsPending: 41},
+		Brakes:    reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Reason: "release", Until: at.Add(2 * time.Hour), By: "alice", Since: at}, Pauses: []reloader.Pause{{Namespace: "shop", Selector: "app=cart", Until: at.Add(3 * time.Hour), Reason: "sale", By: "bob"}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: at.Add(4 * time.Hour)}}, ControlProblem: "ConfigMap reroll-control: control.yaml: unknown field"},
 	}
 	wholeWant = reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Config{prices}, Numbers: []uint64{1795323600000000000}}
 	wholeCopy = reloader.Copy{Owner: "blue", Target: "green", Config: prices, Change: wholeChange, Refused: "no", Answers: 1795323600000000000, At: at}

@@ -63,7 +63,7 @@ func TestOneClusterDisplacesNoOther(t *testing.T) {
 			c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
 			c.Cluster = cluster
 			p.AddChange(seq, c)
-			p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: cluster, DecidedAt: time.Unix(int64(seq), 0)})
+			p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: cluster, Attempt: reloader.Attempt{DecidedAt: time.Unix(int64(seq), 0)}})
 		}
 	}
 	send("blue", 20)

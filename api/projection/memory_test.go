@@ -101,13 +101,18 @@ func wireChange(seq uint64) reloader.Change {
 func wireReload(seq, change uint64) reloader.Reload {
 	c := wireChange(change)
 	return reloader.Reload{
-		ID: fmt.Sprintf("r-%016d", seq), Cluster: c.Cluster, UID: c.UID, Dialect: "stakater", Strategy: "env-vars", Outcome: reloader.ReasonReloaded,
+		ID:       fmt.Sprintf("r-%016d", seq),
+		Cluster:  c.Cluster,
+		UID:      c.UID,
+		Dialect:  "stakater",
+		Strategy: "env-vars",
+		Outcome:  reloader.ReasonReloaded,
 		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: c.Config.Namespace, Name: fmt.Sprintf("service-%d", seq%3000)},
 		Causes: []reloader.Cause{{
 			ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", OldSum: c.Old.Sum, NewSum: c.New.Sum,
 			Keys: c.Keys, Candidates: c.Candidates, Source: c.Source, RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt, Container: "app",
 		}},
-		Attempts: 1, Generation: int64(seq), DecidedAt: c.VerifiedAt, PatchedAt: c.VerifiedAt,
+		Attempt: reloader.Attempt{Attempts: 1, Generation: int64(seq), DecidedAt: c.VerifiedAt, PatchedAt: c.VerifiedAt},
 	}
 }
 
@@ -119,7 +124,13 @@ func wireWorkload(n uint64) reloader.WorkloadRecord {
 		Handled: reloader.Handled{KeyID: "key-1", Sum: c.New.Sum, How: reloader.ReasonReloaded, At: c.VerifiedAt},
 	}
 	return reloader.WorkloadRecord{
-		Cluster: c.Cluster, Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: c.Config.Namespace, Name: fmt.Sprintf("service-%d", n)},
-		UID: c.UID, Dialect: "stakater", Strategy: "env-vars", Edges: []reloader.Edge{edge, edge, edge}, LastReload: fmt.Sprintf("r-%016d", n), UpdatedAt: c.VerifiedAt,
+		Cluster:   c.Cluster,
+		Workload:  reloader.WorkloadRef{Kind: "Deployment", Namespace: c.Config.Namespace, Name: fmt.Sprintf("service-%d", n)},
+		UID:       c.UID,
+		Dialect:   "stakater",
+		Strategy:  "env-vars",
+		Edges:     []reloader.Edge{edge, edge, edge},
+		Standing:  reloader.Standing{LastReload: fmt.Sprintf("r-%016d", n)},
+		UpdatedAt: c.VerifiedAt,
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestRolloutKeepsThePlaceOfItsReload(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 21, 6, minute, 0, 0, time.UTC) }
 	reload := func(id string, minute int, result reloader.Reason) reloader.Reload {
-		r := reloader.Reload{ID: id, Outcome: reloader.ReasonReloaded, DecidedAt: at(minute), PatchedAt: at(minute)}
+		r := reloader.Reload{ID: id, Outcome: reloader.ReasonReloaded, Attempt: reloader.Attempt{DecidedAt: at(minute), PatchedAt: at(minute)}}
 		if result != "" {
 			r.Rollout = &reloader.Rollout{Result: result, StartedAt: at(minute), EndedAt: at(minute + 1)}
 		}

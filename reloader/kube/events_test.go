@@ -110,7 +110,7 @@ func TestEventsOf(t *testing.T) {
 func TestEventsAreAboutTheWorkload(t *testing.T) {
 	w := web()
 	w.ResourceVersion = "7"
-	r := reloader.Reload{Outcome: reloader.ReasonReloaded, DecidedAt: noon, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}
+	r := reloader.Reload{Outcome: reloader.ReasonReloaded, Attempt: reloader.Attempt{DecidedAt: noon}, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}
 	e := eventsOf(w, r)[0]
 	want := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7"}
 	if diff := cmp.Diff(want, e.InvolvedObject); diff != "" {
@@ -125,7 +125,10 @@ func TestEventsAreAboutTheWorkload(t *testing.T) {
 func TestEventNames(t *testing.T) {
 	name := func(change func(*workload.Workload, *reloader.Reload)) string {
 		w, r := web(), reloader.Reload{
-			ID: "r-a", Outcome: reloader.ReasonReloaded, Generation: 2, Causes: []reloader.Cause{cause(reloader.Secret, "db")},
+			ID:      "r-a",
+			Outcome: reloader.ReasonReloaded,
+			Attempt: reloader.Attempt{Generation: 2},
+			Causes:  []reloader.Cause{cause(reloader.Secret, "db")},
 		}
 		change(w, &r)
 		return eventsOf(w, r)[0].Name

@@ -102,10 +102,13 @@ func (l *Ledger) Load(ctx context.Context) (entries map[reloader.WorkloadRef]str
 // nothing has changed it makes no request. A ConfigMap that is gone is created again with the entries that this process holds.
 func (l *Ledger) Changed(ctx context.Context, namespace string) (entries map[reloader.WorkloadRef]string, changed bool, err error) {
 	b := l.book(namespace)
+	if !b.moved.Load() {
+		return nil, false, nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.moved {
-		return nil, false, nil
+	if !b.moved.Load() {
+		return nil, false, nil // another call has read them meanwhile
 	}
 	found, err := l.list(ctx, namespace)
 	if err == nil {
@@ -114,7 +117,7 @@ func (l *Ledger) Changed(ctx context.Context, namespace string) (entries map[rel
 	if err != nil {
 		return nil, false, err
 	}
-	b.moved = false
+	b.moved.Store(false)
 	return b.entries(namespace), true, nil
 }
 
@@ -132,7 +135,9 @@ func (l *Ledger) Put(ctx context.Context, namespace string, changed map[reloader
 		return fmt.Errorf("%w: namespace %s has too many", ErrLedgerFull, namespace)
 	}
 	err := l.write(ctx, namespace, b, next)
-	b.moved = b.moved || err != nil
+	if err != nil {
+		b.moved.Store(true)
+	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
 		err = fmt.Errorf("%w: %w", ErrLedgerMoved, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -36,8 +37,8 @@ const (
 type book struct {
 	mu    sync.Mutex
 	pages []page
-	// moved says that the ConfigMaps must be read.
-	moved bool
+	// moved says that the ConfigMaps must be read. It is read without mu: nobody waits for a write to learn that there is nothing new.
+	moved atomic.Bool
 }
 
 // page is one ConfigMap as this process last read or wrote it. The version is empty if it is not stored.

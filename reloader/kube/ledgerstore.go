@@ -54,7 +54,7 @@ func (l *Ledger) see(obj any, gone bool) {
 	}
 	order, err := resourceversion.CompareResourceVersion(m.ResourceVersion, held)
 	if held == "" && !gone || held != "" && (err != nil || order > 0 || order == 0 && gone) {
-		b.moved = true
+		b.moved.Store(true)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestOfCluster(t *testing.T) {
 			s.At, s.StoredAt = now.Add(time.Hour), now.Add(-2*time.Minute)
 		}, Away, "no status for 2m0s", "kubectl -n ops get pods", "audit feed"},
 	} {
-		s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Ready: true}
+		s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Process: reloader.Process{Ready: true}}
 		positions = nil
 		tc.edit(s)
 		got := OfCluster(s, positions, now)

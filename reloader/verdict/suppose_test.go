@@ -106,7 +106,7 @@ func TestSuppose(t *testing.T) {
 		"the cluster is away":  {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = now.Add(-time.Hour) }, "", RollsNow, "", ""},
 	}
 	for name, tc := range cases {
-		s := &reloader.ClusterStatus{At: now, Ready: true}
+		s := &reloader.ClusterStatus{At: now, Process: reloader.Process{Ready: true}}
 		r := record(func(r *reloader.WorkloadRecord) { tc.edit(s, r) })
 		keys := slices.DeleteFunc(strings.Split(tc.keys, ","), func(k string) bool { return k == "" })
 		fate, v := Case{Cluster: "local", Workload: web, Record: r, Status: s, Now: now}.Suppose(r.Edges[0], keys)

@@ -41,12 +41,12 @@ func rollout(result reloader.Reason, message string) func(*reloader.WorkloadReco
 
 // TestFaultsOfNewcomers: the verdict of each mistake that people make names its cause and the next command.
 func TestFaultsOfNewcomers(t *testing.T) {
-	frozen := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Reason: "release in progress", By: "alice", Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}}
+	frozen := &reloader.ClusterStatus{Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Reason: "release in progress", By: "alice", Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}}}
 	unread := &reloader.ClusterStatus{
-		Namespace: "ops", Freeze: reloader.Freeze{Frozen: true},
-		ControlProblem: "ConfigMap reroll-control: it cannot be read, so everything is frozen: line 1: unknown key",
+		Namespace: "ops",
+		Brakes:    reloader.Brakes{Freeze: reloader.Freeze{Frozen: true}, ControlProblem: "ConfigMap reroll-control: it cannot be read, so everything is frozen: line 1: unknown key"},
 	}
-	over := &reloader.ClusterStatus{Freeze: reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}}
+	over := &reloader.ClusterStatus{Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}}}
 	for name, tc := range map[string]struct {
 		record  func(*reloader.WorkloadRecord)
 		status  *reloader.ClusterStatus
@@ -142,7 +142,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
 		"frozen elsewhere": {
 			record: hold(reloader.ReasonFrozen, "sale", time.Time{}),
-			status: &reloader.ClusterStatus{Namespace: "ops", Freeze: reloader.Freeze{Frozen: true}},
+			status: &reloader.ClusterStatus{Namespace: "ops", Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true}}},
 			state:  Frozen, message: `All reloads are frozen ("sale") until they are resumed.`, next: "reroll resume -A --reroll-namespace ops",
 		},
 		"frozen by what cannot be read": {
@@ -159,7 +159,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"paused by its label": {
 			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)),
-			status: &reloader.ClusterStatus{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}},
+			status: &reloader.ClusterStatus{Brakes: reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}}},
 			state:  Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l "app=web"`,
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
@@ -341,7 +341,7 @@ func TestBlind(t *testing.T) {
 	} {
 		c := Case{
 			Cluster: "local", Workload: web, Record: record(func(*reloader.WorkloadRecord) {}), Now: now,
-			Status: &reloader.ClusterStatus{At: now, SweptAt: now.Add(-time.Minute), Source: tc.source, Feeds: tc.feeds},
+			Status: &reloader.ClusterStatus{At: now, Hearing: reloader.Hearing{SweptAt: now.Add(-time.Minute), Source: tc.source, Feeds: tc.feeds}},
 		}
 		got := Judge(c)
 		if want := "The workload runs with the newest content. It last rolled for Secret shop/api-pasword, at 2026-11-21 12:00:00 UTC." + tc.says; got.State != UpToDate || got.Message != want || got.Next != tc.next {

@@ -105,8 +105,14 @@ func (m *member) send(target string, number uint64) {
 
 func (m *member) state(ctx context.Context, n int, last string) error {
 	r := reloader.WorkloadRecord{
-		Cluster: m.name, Workload: web(n), UID: "u", Dialect: "stakater", Strategy: "env-vars", LastReload: last, UpdatedAt: time.Now(),
-		Edges: []reloader.Edge{{Config: config(2 * n), Why: reloader.ReasonAuto}, {Config: config(2*n + 1), Why: reloader.ReasonAuto}},
+		Cluster:   m.name,
+		Workload:  web(n),
+		UID:       "u",
+		Dialect:   "stakater",
+		Strategy:  "env-vars",
+		Standing:  reloader.Standing{LastReload: last},
+		UpdatedAt: time.Now(),
+		Edges:     []reloader.Edge{{Config: config(2 * n), Why: reloader.ReasonAuto}, {Config: config(2*n + 1), Why: reloader.ReasonAuto}},
 	}
 	m.mu.Lock()
 	m.states["deployment.shop."+r.Workload.Name] = r.UpdatedAt
@@ -137,8 +143,13 @@ func (m *member) edit(ctx context.Context, n int) error {
 		return err
 	}
 	r := reloader.Reload{
-		ID: "r-" + c.ID, Cluster: m.name, Workload: web(n / 2), UID: "u", Outcome: reloader.ReasonReloaded, DecidedAt: time.Now(), PatchedAt: time.Now(),
-		Causes: []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt, Candidates: c.Candidates}},
+		ID:       "r-" + c.ID,
+		Cluster:  m.name,
+		Workload: web(n / 2),
+		UID:      "u",
+		Outcome:  reloader.ReasonReloaded,
+		Attempt:  reloader.Attempt{DecidedAt: time.Now(), PatchedAt: time.Now()},
+		Causes:   []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt, Candidates: c.Candidates}},
 	}
 	if err := m.queue.AppendReload(ctx, r); err != nil {
 		return err

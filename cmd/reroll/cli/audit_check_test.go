@@ -52,8 +52,10 @@ func at(seconds int, hints int64, feeds ...reloader.FeedStatus) view.Cluster {
 	when := now.Add(time.Duration(seconds) * time.Second)
 	return view.Cluster{
 		ClusterStatus: reloader.ClusterStatus{
-			Cluster: "local", Version: "v1.2.3", At: when, Feeds: feeds,
-			Sources: []reloader.SourceStatus{{Source: "watch", Hints: 3, LastAt: when}, {Source: "audit", Hints: hints, LastAt: when}},
+			Cluster: "local",
+			Process: reloader.Process{Version: "v1.2.3"},
+			At:      when,
+			Hearing: reloader.Hearing{Feeds: feeds, Sources: []reloader.SourceStatus{{Source: "watch", Hints: 3, LastAt: when}, {Source: "audit", Hints: hints, LastAt: when}}},
 		},
 		Standing: verdict.Standing{Health: verdict.Healthy},
 	}

@@ -234,7 +234,7 @@ func TestCluster(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			status := &reloader.ClusterStatus{Cluster: "local", At: now, Ready: true, Feeds: []reloader.FeedStatus{{Address: address, State: "heard", LastAt: now}}}
+			status := &reloader.ClusterStatus{Cluster: "local", At: now, Process: reloader.Process{Ready: true}, Hearing: reloader.Hearing{Feeds: []reloader.FeedStatus{{Address: address, State: "heard", LastAt: now}}}}
 			c.edit(status)
 			cluster := view.FromCluster(&projection.ClusterState{Name: "local", Status: status}, now)
 			var found findings

@@ -111,9 +111,10 @@ func TestStatusAndCheckAreGates(t *testing.T) {
 func TestStatusSaysWhoPaused(t *testing.T) {
 	at := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
 	server := httptest.NewServer(hub{clusters: []view.Cluster{{Standing: verdict.Standing{Health: verdict.Healthy}, ClusterStatus: reloader.ClusterStatus{
-		Cluster: "east", Namespace: "ops", Workloads: 4, Windows: []reloader.Window{{Schedule: "0 0 31 2 * 1h"}},
-		Freeze: reloader.Freeze{Frozen: true, Reason: "release", By: "carol", Since: at, Until: at.Add(time.Hour)},
-		Pauses: []reloader.Pause{{Namespace: "shop", Selector: "app in (a, b)", Until: at}},
+		Cluster:   "east",
+		Namespace: "ops",
+		Backlog:   reloader.Backlog{Workloads: 4},
+		Brakes:    reloader.Brakes{Windows: []reloader.Window{{Schedule: "0 0 31 2 * 1h"}}, Freeze: reloader.Freeze{Frozen: true, Reason: "release", By: "carol", Since: at, Until: at.Add(time.Hour)}, Pauses: []reloader.Pause{{Namespace: "shop", Selector: "app in (a, b)", Until: at}}},
 	}}}})
 	defer server.Close()
 	said, _, err := run(t, "status", "--server", server.URL)

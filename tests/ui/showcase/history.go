@@ -116,8 +116,13 @@ func (f *Fleet) reload(a app, c reloader.Change) reloader.Reload {
 	decided := c.VerifiedAt.Add(time.Second + time.Duration(f.rng.IntN(400))*time.Millisecond)
 	ref := reloader.WorkloadRef{Kind: a.kind, Namespace: a.namespace, Name: a.name}
 	r := reloader.Reload{
-		Cluster: a.cluster, Workload: ref, UID: a.cluster + a.namespace + a.name, Dialect: "stakater", Strategy: "env-vars", Attempts: 1,
-		Outcome: reloader.ReasonReloaded, DecidedAt: decided, PatchedAt: decided.Add(time.Duration(30+f.rng.IntN(90)) * time.Millisecond),
+		Cluster:  a.cluster,
+		Workload: ref,
+		UID:      a.cluster + a.namespace + a.name,
+		Dialect:  "stakater",
+		Strategy: "env-vars",
+		Attempt:  reloader.Attempt{Attempts: 1, DecidedAt: decided, PatchedAt: decided.Add(time.Duration(30+f.rng.IntN(90)) * time.Millisecond)},
+		Outcome:  reloader.ReasonReloaded,
 		Causes: []reloader.Cause{{
 			ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", OldSum: c.Old.Sum, NewSum: c.New.Sum,
 			Keys: c.Keys, Candidates: c.Candidates, Source: c.Source, RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt,

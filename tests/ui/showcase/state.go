@@ -93,14 +93,15 @@ func (f *Fleet) clusters() []reloader.ClusterStatus {
 	ago := func(d time.Duration) time.Time { return f.Now.Add(-d) }
 	status := func(name, pod, subnet string, hints int64) reloader.ClusterStatus {
 		return reloader.ClusterStatus{
-			Cluster: name, UID: "5d0f8a52-" + name, Version: "v0.1.0", Instance: "reroll-dispatcher-" + pod, StartedAt: ago(51 * time.Hour),
-			At: ago(4 * time.Second), Ready: true, SweptAt: ago(2 * time.Minute),
-			Sources: []reloader.SourceStatus{
+			Cluster: name,
+			UID:     "5d0f8a52-" + name,
+			Process: reloader.Process{Version: "v0.1.0", Instance: "reroll-dispatcher-" + pod, StartedAt: ago(51 * time.Hour), Ready: true},
+			At:      ago(4 * time.Second),
+			Hearing: reloader.Hearing{SweptAt: ago(2 * time.Minute), Sources: []reloader.SourceStatus{
 				{Source: reloader.SourceAudit, Hints: hints, LastAt: ago(9 * time.Second)}, {Source: reloader.SourceSweep, Hints: 41, LastAt: ago(2 * time.Minute)},
-			},
-			Feeds: []reloader.FeedStatus{
+			}, Feeds: []reloader.FeedStatus{
 				{Address: subnet + ".11:6443", State: "heard", LastAt: ago(21 * time.Second)}, {Address: subnet + ".12:6443", State: "heard", LastAt: ago(35 * time.Second)},
-			},
+			}},
 		}
 	}
 	eu, us, staging := status("prod-eu", "7c9f5d84b6-x2kqp", "10.1.0", 182_331), status("prod-us", "7c9f5d84b6-m8wzt", "10.2.0", 97_120), status("staging", "66b7d9cf5-4hjln", "10.3.0", 4_028)
