@@ -10,7 +10,6 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -40,22 +39,11 @@ func TestWho(t *testing.T) {
 		w.edit(bob, app, "3")
 		w.pass(time.Minute)
 	}
-	frozen := func(w *world) {
-		w.control = control.Frozen(control.Freeze{})
-		w.running[0].SetControl(w.control)
-	}
 	for name, test := range map[string]struct {
 		act  func(w *world)
 		want string
 	}{
 		"one writer": {func(w *world) { w.edit(alice, app, "2") }, "alice OnlyWriter"},
-		"two, of whom one wrote the data last": {func(w *world) {
-			w.stream.hold()
-			w.edit(alice, app, "2")
-			w.pass(time.Second)
-			w.edit(bob, app, "3")
-			w.stream.send(w.stream.take()...)
-		}, "alice Ambiguous, bob FieldManager"},
 		"nobody generates a name that was there before": {func(w *world) {
 			w.stream.hold()
 			w.must(w.delete(alice, app))
@@ -71,16 +59,6 @@ func TestWho(t *testing.T) {
 			w.rolled(web, 1)
 			w.stream.send(w.stream.take()...)
 		}, "alice OnlyWriter"},
-		"who found it ended before a hint came, and the next knows it by the record alone": {func(w *world) {
-			w.stop()
-			w.edit(alice, app, "2")
-			w.pass(time.Minute)
-			w.launch()
-			w.pass(time.Minute)
-			w.rolled(web, 1)
-			w.stop()
-			w.start()
-		}, "alice OnlyWriter"},
 		"the hint about the change before comes again": {func(w *world) {
 			again := w.stream.last[appConfig]
 			w.stop()
@@ -89,24 +67,6 @@ func TestWho(t *testing.T) {
 			w.stream.send(again)
 			w.start()
 		}, "bob OnlyWriter"},
-		"the newest of two that were pending": {func(w *world) {
-			frozen(w)
-			twice(w)
-			w.stop()
-			w.control = control.Control{}
-			w.start()
-		}, "bob OnlyWriter"},
-		"the newest of three that were pending, each for another process": {func(w *world) {
-			frozen(w)
-			twice(w)
-			w.stop()
-			w.start()
-			w.edit(alice, app, "4")
-			w.pass(time.Minute)
-			w.stop()
-			w.control = control.Control{}
-			w.start()
-		}, "alice OnlyWriter"},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.configure = func(o *dispatcher.Options) { o.SweepInterval = time.Minute }

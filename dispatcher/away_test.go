@@ -77,14 +77,6 @@ func TestAway(t *testing.T) {
 				t.Errorf("%d rolls by the next one, want those of all 40", n)
 			}
 		},
-		"a process that is asked to end records what it has begun, and begins nothing": func(t *testing.T, w *world) {
-			p, recorded, _ := fanOut(t, w)
-			p.cancel()
-			ended(t, w, p)
-			if n := recorded.Load(); n < 2 {
-				t.Errorf("%d times something was recorded, want the reload and the workload", n)
-			}
-		},
 	})
 }
 

@@ -69,18 +69,6 @@ func TestBarrier(t *testing.T) {
 			b.passes("")
 			b.rolled(web, 1)
 		}},
-		"a deletion that nobody told of": {test: func(b barred) {
-			b.stream.hold()
-			b.must(b.delete(alice, app))
-			b.pending("was not looked at")
-			b.stream.send(b.stream.take()...)
-			b.passes("")
-		}},
-		"an edit in another namespace": {test: func(b barred) {
-			b.stream.hold()
-			b.must(b.create(alice, object(b.t, `{kind: ConfigMap, metadata: {name: app, namespace: other}, data: {a: "1"}}`)))
-			b.passes("")
-		}},
 		"a debounce window": {settings: window, test: func(b barred) {
 			b.edit(alice, app, "2")
 			b.pass(time.Second)
@@ -90,28 +78,11 @@ func TestBarrier(t *testing.T) {
 			b.passes("")
 			b.rolled(web, 1)
 		}},
-		"a freeze": {test: func(b barred) {
-			b.p.SetControl(control.Frozen(control.Freeze{Reason: "incident"}))
-			b.edit(alice, app, "2")
-			b.pass(time.Second)
-			b.passes("Deployment/main/web: Frozen")
-		}},
 		"a request in a freeze, and after it": {test: func(b barred) {
 			b.p.SetControl(control.Frozen(control.Freeze{}))
 			b.must(b.patch(alice, web, scenario.PatchTypes["merge"], []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"now"}}}`)))
 			b.passes("Frozen")
 			b.p.SetControl(control.Control{})
-			b.pass(time.Second)
-			b.passes("")
-			b.rolled(web, 1)
-		}},
-		"a hold that ends": {test: func(b barred) {
-			b.p.SetControl(control.Frozen(control.Freeze{Until: time.Now().Add(time.Minute)}))
-			b.edit(alice, app, "2")
-			b.pass(time.Second)
-			b.passes("Frozen")
-			b.pass(58900 * time.Millisecond)
-			b.passes("Frozen")
 			b.pass(time.Second)
 			b.passes("")
 			b.rolled(web, 1)
@@ -134,27 +105,6 @@ func TestBarrier(t *testing.T) {
 			b.cluster.mu.Unlock()
 			b.pending("Deployment/main/web: the watch has not reported its last write")
 		}},
-		"a roll that fails": {test: func(b barred) {
-			b.failing(func(verb, _ string) error {
-				if verb == "patch" {
-					return lost
-				}
-				return nil
-			})
-			b.edit(alice, app, "2")
-			b.pending("no connection")
-		}},
-		"a roll that is refused": {test: func(b barred) {
-			b.failing(func(verb, _ string) error {
-				if verb == "patch" {
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "web", lost)
-				}
-				return nil
-			})
-			b.edit(alice, app, "2")
-			b.pass(time.Second)
-			b.passes("Refused")
-		}},
 		"an API server that is away": {test: func(b barred) {
 			b.failing(func(string, string) error { return lost })
 			b.pending("the API server: no connection")
@@ -169,17 +119,6 @@ func TestBarrier(t *testing.T) {
 			b.stream.hold()
 			b.edit(alice, app, "2")
 			b.pending("was not looked at")
-		}},
-		"a config that cannot be read": {test: func(b barred) {
-			b.failing(func(verb, ref string) error {
-				if (verb == "get" || verb == "meta") && strings.HasSuffix(ref, "/app") {
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", lost)
-				}
-				return nil
-			})
-			b.edit(alice, app, "2")
-			b.pass(time.Second)
-			b.passes("cannot be read")
 		}},
 		"a config that a pattern matches": {test: func(b barred) {
 			b.deploy("more", `reroll.dev/configmaps: "extra-*"`, "app")

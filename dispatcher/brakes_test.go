@@ -44,32 +44,6 @@ func (w *world) held(reason reloader.Reason) reloader.Hold {
 // TestBrakes: what holds workloads back, and lets them go.
 func TestBrakes(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		"freeze and thaw": func(t *testing.T, w *world) {
-			p := w.usually()
-			p.SetControl(control.Frozen(control.Freeze{Reason: "incident 7"}))
-			for _, value := range []string{"2", "3"} {
-				w.edit(alice, app, value)
-				w.pass(time.Hour)
-			}
-			w.rolled(web, 0)
-			if hold := w.held(reloader.ReasonFrozen); hold.Message != "incident 7" {
-				t.Errorf("hold %+v does not say why", hold)
-			}
-			p.SetControl(control.Control{})
-			w.pass(time.Second)
-			w.rolled(web, 1)
-			w.held("")
-			w.edit(alice, app, "4")
-			w.pass(time.Minute)
-			w.rolled(web, 2)
-			held := map[reloader.Reason]int{}
-			for _, r := range w.store.reloadsOf(webRef) {
-				held[r.HeldBy]++
-			}
-			if held[reloader.ReasonFrozen] != 1 || held[""] != 1 {
-				t.Errorf("reloads by what held them: %v", held)
-			}
-		},
 		// As many roll as may, over a restart too; who has rolled out, or never will, makes room at once; each rolls once.
 		"concurrency limit": func(t *testing.T, w *world) {
 			f := newFleet(w, 10)
@@ -147,26 +121,4 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 		}
 		return rolls
 	}
-}
-
-// TestRatesHoldThroughRestarts: a process that ends and comes back again and again lets no more go than the limit does.
-func TestRatesHoldThroughRestarts(t *testing.T) {
-	runWorld(t, "", scenario.Settings{}, func(t *testing.T, w *world) {
-		w.braked(turn.Limits{PerMinute: 60})
-		count := w.fleetOf("other", 200)
-		w.settled()
-		w.edit(alice, scenario.NewRef("ConfigMap", "other", "app"), "2")
-		for range 12 {
-			w.pass(5 * time.Second)
-			w.stop()
-			w.start()
-		}
-		if rolls := count(); rolls < 40 || rolls > 75 {
-			t.Errorf("%d rolls in a minute with twelve restarts, want about 60 and at most six at once", rolls)
-		}
-		w.pass(quiet)
-		if rolls := count(); rolls != 200 {
-			t.Errorf("%d rolls at the end, want 200", rolls)
-		}
-	})
 }

@@ -1,21 +1,17 @@
 package dispatcher_test
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -140,35 +136,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{secretRef: {name: 
 	}
 }
 
-// TestUnsharedDelaysNothing: how often a config that is not shared is written to does not show in when a workload that names it is rolled.
-func TestUnsharedDelaysNothing(t *testing.T) {
-	patched := func(busy bool) (after time.Duration) {
-		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.configure = func(o *dispatcher.Options) { o.Limits.Window, o.Limits.MaxWait = time.Second, time.Minute }
-			w.keep("")
-			w.give("app", "1")
-			w.deploy("web", auto+`, reroll.dev/secrets: theirs/kept`, "app")
-			w.settled()
-			if busy {
-				w.requestsFor(keptConfig, func(string) error {
-					<-time.After(10 * time.Second)
-					return nil
-				})
-				w.editKept("Mg==")
-			}
-			at := time.Now()
-			w.edited("2", 1)
-			for _, r := range w.store.reloadsOf(webRef) {
-				after = max(after, r.PatchedAt.Sub(at))
-			}
-		})
-		return after
-	}
-	if idle, busy := patched(false), patched(true); idle != busy {
-		t.Errorf("rolled after %s, and after %s while the config that is not shared is looked at", idle, busy)
-	}
-}
-
 // TestConsent: what other namespaces share, or not.
 func TestConsent(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
@@ -235,33 +202,4 @@ func TestConsent(t *testing.T) {
 			}
 		},
 	})
-}
-
-// waveMarkOfBoth is what Wave itself writes for the ConfigMap app as it is given, and a Secret kept whose key a has that value, in base64.
-func waveMarkOfBoth(guess string) string {
-	text := fmt.Sprintf(`{"configMaps":{"app":{"a":"MQ=="}},"secrets":{"kept":{"a":%q}}}`, guess)
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
-}
-
-// TestGuessedMarkProvesNothing: a tenant who stamps a guess of a config that is not shared on a workload cannot tell whether it is right.
-func TestGuessedMarkProvesNothing(t *testing.T) {
-	rolls := map[string]int64{}
-	for guess, share := range map[string]string{"MQ==": "another", "Mg==": "another", "shared, MQ==": "main"} {
-		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.marked(`wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-secrets: theirs/kept`,
-				mark.WaveHashKey, waveMarkOfBoth(strings.TrimPrefix(guess, "shared, ")))
-			w.pass(time.Minute)
-			w.keep("reroll.dev/share-with: " + share)
-			w.give("app", "1")
-			w.settled()
-			g := w.revision(web)
-			rolls[guess] = g - 1
-		})
-	}
-	if rolls["MQ=="] != rolls["Mg=="] {
-		t.Errorf("the right guess rolls %d times, a wrong one %d", rolls["MQ=="], rolls["Mg=="])
-	}
-	if rolls["shared, MQ=="] != 0 {
-		t.Error("the mark of what is shared does not prove that nothing was missed: the guess is not right")
-	}
 }

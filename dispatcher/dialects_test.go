@@ -10,9 +10,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -23,22 +21,6 @@ const (
 	collaborneList = `reloader.k8s.collaborne.com/configmap: app`
 	waveLists      = `wave.pusher.com/update-on-config-change: "true"`
 )
-
-// marked creates a Deployment with annotations whose template carries one more.
-func (w *world) marked(annotations, key, value string) {
-	w.t.Helper()
-	w.must(w.create(alice, object(w.t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: web, annotations: {%s}}
-spec: {template: {metadata: {annotations: {%s: %s}}, spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, annotations, key, value))))
-}
-
-// sapMark is what pod-reloader writes for the ConfigMap app as it is now.
-func (w *world) sapMark() string {
-	obj, _ := w.read(app)
-	line := fmt.Sprintf("configmap/%s/app/%s.%s\n", scenario.DefaultNamespace, obj.GetUID(), obj.GetResourceVersion())
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(line)))
-}
 
 // waveMark is what Wave writes for a ConfigMap app whose key a has that value.
 func waveMark(value string) string {
@@ -59,52 +41,9 @@ func (w *world) forget() {
 	w.store = newStore()
 }
 
-// TestMarksOfTools: what the marks of other tools prove.
+// TestMarksOfTools: a mark that is made of several configs.
 func TestMarksOfTools(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		"adoption from s a p": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.marked(sapLists, mark.SAPHashKey, w.sapMark())
-			w.settled()
-			w.rolled(web, 0)
-			was := w.templateAnnotation(mark.SAPHashKey)
-			w.edited("2", 1)
-			now := w.templateAnnotation(mark.SAPHashKey)
-			if now == was || now == w.sapMark() {
-				t.Errorf("the mark is %s: it is to be of content after the first roll", now)
-			}
-			w.forget()
-			w.settled()
-			w.rolled(web, 1)
-		},
-		"workloads own times": func(_ *testing.T, w *world) {
-			w.configure = func(o *dispatcher.Options) { o.Limits.MaxWait = 10 * time.Second }
-			w.give("app", "1")
-			w.deploy("web", auto+`, reroll.dev/window: 30s, reroll.dev/min-interval: 10m`, "app")
-			w.settled()
-			w.edit(alice, app, "2")
-			w.pass(29 * time.Second)
-			w.rolled(web, 0)
-			w.pass(2 * time.Second)
-			w.rolled(web, 1)
-			w.edit(alice, app, "3")
-			w.pass(9 * time.Minute)
-			w.rolled(web, 1)
-			w.pass(2 * time.Minute)
-			w.rolled(web, 2)
-		},
-		// The mark of several configs together that was there before we were says that one of them was missed, also if the pods are newer than the
-		// others.
-		"missed change of one of several": func(_ *testing.T, w *world) {
-			w.give("app", "1")
-			w.give("more", "1")
-			w.marked(`pod-reloader.cs.sap.com/configmaps: "gone,app,more"`, mark.SAPHashKey, strings.Repeat("0", 64))
-			w.pass(time.Minute)
-			w.edit(alice, "ConfigMap/more", "2")
-			w.pass(time.Minute)
-			w.settled()
-			w.rolled(web, 1)
-		},
 		// A config that is deleted and made again while the mark is made of it takes neither the workload with it nor what waits for it.
 		"joint mark of what goes away": func(t *testing.T, w *world) {
 			w.give("app", "1")
@@ -127,27 +66,6 @@ func TestMarksOfTools(t *testing.T) {
 	})
 }
 
-func TestAdoptionFromWave(t *testing.T) {
-	for name, c := range map[string]struct {
-		mark string
-		want int64
-	}{"of what is there": {waveMark("1"), 0}, "of what was there": {waveMark("0"), 1}} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.marked(waveLists, mark.WaveHashKey, c.mark)
-			w.pass(time.Minute)
-			w.give("app", "1")
-			w.settled()
-			w.rolled(web, c.want)
-			w.forget()
-			w.settled()
-			w.rolled(web, c.want)
-			if got := w.templateAnnotation(mark.WaveHashKey); got != waveMark("1") {
-				t.Errorf("the mark is %s", got)
-			}
-		})
-	}
-}
-
 // TestMarkTellsNothingOfOtherNamespaces: a mark that is made of several configs together is made of those of other namespaces that are shared
 // with the workload's. What the tool itself made of all of them proves as well that nothing has changed.
 func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
@@ -165,29 +83,6 @@ func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
 	}
 	if alone := waveMark("2"); made("another") != alone || made("main") == alone {
 		t.Error("the mark is made of a config that is not shared, or not of one that is")
-	}
-}
-
-// TestNewReferenceIsNoMissedChange: a mark of several configs together that is older than the reference to one of them says nothing about that one.
-func TestNewReferenceIsNoMissedChange(t *testing.T) {
-	for lists, names := range map[string]string{
-		waveLists: `"wave.pusher.com/extra-configmaps":"more"`,
-		sapLists:  `"pod-reloader.cs.sap.com/configmaps":"app,more"`,
-	} {
-		runWorld(t, lists, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.deploy("web", lists, "app")
-			w.settled()
-			w.edited("2", 1)
-			w.podStart = -time.Minute // its old pods still run
-			w.give("more", "1")
-			w.pass(2 * time.Second)
-			w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{`+names+`}}}`)))
-			w.rolls(1)
-			w.edit(alice, "ConfigMap/more", "2")
-			w.rolls(2)
-			w.edited("3", 3)
-		})
 	}
 }
 

@@ -147,15 +147,6 @@ func newLedger() *ledger {
 
 func (l *ledger) open() *openLedger { return &openLedger{l, map[string]int{}} }
 
-// wipe loses everything.
-func (l *ledger) wipe() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clear(l.entries)
-	clear(l.version)
-	l.born = time.Time{}
-}
-
 func (l *openLedger) Load(context.Context) (map[reloader.WorkloadRef]string, time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -118,20 +118,6 @@ func TestFollower(t *testing.T) {
 			t.Errorf("%v are asked for", followed)
 		}
 	})
-	following(t, "one's own config of that name apart", ", "+auto, func(t *testing.T, w *world, p *process) {
-		w.give("flags", "1")
-		w.must(w.patch(alice, web, types.StrategicMergePatchType,
-			[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"flags"}}]}]}}}}`)))
-		w.rolls(1)
-		w.edit(alice, "ConfigMap/flags", "2")
-		w.rolls(2)
-		p.Receive(copyOfFlags(2))
-		w.rolls(3)
-		w.edit(alice, "ConfigMap/flags", "3")
-		w.rolls(4)
-		w.successor().Receive(copyOfFlags(2))
-		w.rolls(4)
-	})
 	following(t, "a refusal while it waits holds up nothing else", ", "+auto, func(_ *testing.T, w *world, p *process) {
 		p.SetControl(control.Frozen(control.Freeze{}))
 		p.Receive(copyOfFlags(2))
@@ -153,91 +139,6 @@ func TestFollower(t *testing.T) {
 		w.pass(quiet)
 		w.rolls(4)
 	})
-	// The time that an owner gives a change is its own: it decides neither how long a follower waits nor whether pods have started since.
-	told := func(n int, ahead time.Duration) reloader.Copy {
-		c := copyOfFlags(n)
-		at := c.Change.VerifiedAt.Add(ahead)
-		c.Change.VerifiedAt, c.Change.RequestedAt, c.Change.ReceivedAt = at, at, at
-		c.Change.Candidates = []reloader.Candidate{{Actor: alice, Time: at}}
-		return c
-	}
-	following(t, "an owner whose clock is ahead", "", func(t *testing.T, w *world, p *process) {
-		p.Receive(told(2, time.Hour))
-		w.pass(5 * time.Second)
-		w.rolled(web, 1)
-		cause, now := w.store.reloadsOf(webRef)[0].Causes[0], time.Now()
-		for _, at := range []time.Time{cause.VerifiedAt, cause.RequestedAt, cause.ReceivedAt, cause.Candidates[0].Time} {
-			if at.After(now) {
-				t.Errorf("it was rolled for a change of the future: %+v", cause)
-			}
-		}
-	})
-	following(t, "an owner whose clock is behind", "", func(t *testing.T, w *world, _ *process) {
-		w.stop()
-		w.restart(web)
-		w.pass(time.Minute)
-		p := w.start()
-		w.pass(time.Minute)
-		p.Receive(told(2, -5*time.Minute))
-		w.rolls(2)
-		if n := w.outcomes(webRef); n[reloader.ReasonReloaded] != 1 || n[reloader.ReasonPodsNewer] != 0 {
-			t.Errorf("outcomes %v", n)
-		}
-	})
-	following(t, "who made the change is told later", "", func(t *testing.T, w *world, p *process) {
-		told := copyOfFlags(2)
-		p.Receive(told)
-		w.pass(quiet)
-		told.Change.Candidates = []reloader.Candidate{{Actor: bob, Verb: reloader.VerbPatch, Time: time.Now(), Basis: reloader.BasisOnlyWriter}}
-		p.Receive(told)
-		w.rolls(1)
-		reloads := w.store.reloadsOf(webRef)
-		if len(reloads) != 1 || len(reloads[0].Causes) != 1 || len(reloads[0].Causes[0].Candidates) != 1 || len(w.store.announced) != 1 {
-			t.Fatalf("on record are %+v, and announced %+v", reloads, w.store.announced)
-		}
-		if who := reloads[0].Causes[0].Candidates[0]; who.Actor != bob || who.Basis != reloader.BasisOnlyWriter {
-			t.Errorf("the reload names %+v", who)
-		}
-	})
-}
-
-// TestOwnerRotatesItsKeyWithinACut: the hub keeps one copy of each config. Of a change that came after a rotation only that copy tells.
-func TestOwnerRotatesItsKeyWithinACut(t *testing.T) {
-	rotated := func(n int) reloader.Copy { // from n-1 to n, both under another key
-		c := copyOfFlags(n)
-		c.Change.Old.KeyID, c.Change.New.KeyID = "c1-new", "c1-new"
-		c.Change.Old.Sum, c.Change.New.Sum = "new-"+c.Change.Old.Sum, "new-"+c.Change.New.Sum
-		c.Change.ID = reloader.ChangeID(c.Change)
-		return c
-	}
-	for name, test := range map[string]struct {
-		n    int
-		from *reloader.Digest // that of a first sight
-		want int64
-	}{
-		"an edit after that":                {2, nil, 1},
-		"nothing after that":                {1, &reloader.Digest{KeyID: "c1", Sum: "sum-1"}, 0},
-		"an edit, and after that once more": {2, &reloader.Digest{KeyID: "c1-between", Sum: "sum-2-between"}, 1}, // nobody knows of one between
-		"its key is lost, and its memory":   {2, &reloader.Digest{}, 1},
-	} {
-		following(t, name, "", func(_ *testing.T, w *world, p *process) {
-			told := func() reloader.Copy {
-				c := rotated(test.n)
-				if test.from != nil {
-					c.Change.Type, c.Change.Old = reloader.ChangeBaseline, *test.from
-				}
-				return c
-			}
-			for range 2 {
-				p.Receive(told())
-				w.rolls(test.want)
-				w.stop()
-				p = w.start()
-			}
-			p.Receive(rotated(3))
-			w.rolls(test.want + 1)
-		})
-	}
 }
 
 func TestFollowThatIsRefusedIsNamedOnTheWorkload(t *testing.T) {
@@ -343,31 +244,3 @@ func (w *world) causedBy(own, others int) {
 		w.t.Errorf("%d and %d causes are missing in %+v", own, others, last.Causes)
 	}
 }
-
-// TestFollowThatIsPushedOutIsTold: what was followed, and is asked for no more since others come before it, gets no newer copies; the workload
-// says so.
-func TestFollowThatIsPushedOutIsTold(t *testing.T) {
-	amongClusters(t, func(t *testing.T, w *world, _ *copies) {
-		w.give("app", "1")
-		w.deploy("web", followsFlags, "app")
-		p := w.start()
-		p.Receive(copyOfFlags(1))
-		w.pass(quiet)
-		for i := 0; i < reloader.MaxWanted; i += perWorkload {
-			names := make([]string, min(perWorkload, reloader.MaxWanted-i))
-			for n := range names {
-				names[n] = fmt.Sprintf("c1/shared/configmap/a-%04d", i+n)
-			}
-			w.deploy(fmt.Sprint("other-", i), fmt.Sprintf("reroll.dev/follow: %q", strings.Join(names, ",")), "app")
-		}
-		w.pass(quiet)
-		if len(p.Followed()) != reloader.MaxWanted {
-			t.Fatalf("%d configs are asked for", len(p.Followed()))
-		}
-		w.pass(quiet)
-		w.wantProblem(t, "flags cannot be followed: workloads here follow more than")
-	})
-}
-
-// perWorkload is how many configs each of some workloads follows, so that no one of them follows too many.
-const perWorkload = 60

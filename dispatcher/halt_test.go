@@ -112,14 +112,6 @@ func TestHalt(t *testing.T) {
 				t.Errorf("%d still wait", n)
 			}
 		},
-		"who waits for somebody holds up nobody": func(_ *testing.T, f *fleet) {
-			for _, ref := range f.all() {
-				f.spec(ref, `{"paused":true}`)
-			}
-			f.answer(goes(f), allOld)
-			f.answer(f.reached(4), allOld)
-			f.reached(30)
-		},
 		"one that stalls holds the rest, over time and restarts, until somebody asks for another try": func(t *testing.T, f *fleet) {
 			failed := goes(f)
 			f.answer(failed, gaveUp)
@@ -141,21 +133,6 @@ func TestHalt(t *testing.T) {
 			f.answer(f.reached(5), allNew)
 			f.reached(30)
 		},
-		"until the content changes again": func(t *testing.T, f *fleet) {
-			f.answer(goes(f), gaveUp)
-			f.pass(time.Hour)
-			f.edit(bob, app, "3")
-			f.pass(time.Minute)
-			f.answer(f.reached(2), allNew)
-			if n, _ := f.holds(reloader.ReasonHalted); n != 0 {
-				t.Errorf("%d are halted by what is over", n)
-			}
-			f.answer(f.reached(5), allNew)
-			f.pass(time.Minute)
-			if open, _ := f.changed(); len(open) < 25 {
-				t.Errorf("only %d are under way after two steps", len(open))
-			}
-		},
 		"whoever comes after counts as before, also what it finds patched and not on record": func(_ *testing.T, f *fleet) {
 			f.store.lose(nil, errLost)
 			goes(f)
@@ -173,21 +150,6 @@ func TestHalt(t *testing.T) {
 			f.answer(second[1:], allNew)
 			f.pass(time.Minute)
 			f.reached(30)
-		},
-		"one of those that wait goes alone, over a restart, and the rest wait on": func(t *testing.T, f *fleet) {
-			failed := goes(f)
-			f.answer(failed, gaveUp)
-			f.stop()
-			waits := scenario.Ref("Deployment/web-07")
-			if waits == failed[0] {
-				waits = "Deployment/web-08"
-			}
-			f.annotateWith(waits, dispatcher.RetryAnnotation, "1")
-			f.start()
-			f.pass(10 * time.Minute)
-			if open := f.reached(2); len(open) != 1 || open[0] != waits {
-				t.Errorf("%v went, want %s", open, waits)
-			}
 		},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/tests/scenario"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // refusing refuses the records of one workload.
@@ -81,29 +82,6 @@ func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
 // TestLimits: what is bounded.
 func TestLimits(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		// While the API server is away for everybody no workload has its baselines, and the process is not ready.
-		"trouble of all is waited for": func(t *testing.T, w *world) {
-			w.usual()
-			w.give("other", "1")
-			w.deploy("second", auto, "other")
-			w.failing(only("meta get list", "", errLost))
-			p := w.launch()
-			w.pass(10 * time.Minute)
-			if p.Ready() == nil {
-				t.Fatal("ready although nothing was looked at")
-			}
-			w.failing(nil)
-			w.pass(quiet)
-			if err := p.Ready(); err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range []string{"web", "second"} {
-				ref := webNamed(name)
-				if r, ok := w.store.recordOf(ref); !ok || len(r.Edges) != 1 || r.Edges[0].Handled.How == "" {
-					t.Errorf("ready without a baseline of %s: %+v", name, r)
-				}
-			}
-		},
 		// Those that count are always the same, the workload says that there are more, and nobody else is held up.
 		"a glob matches more configs than a workload may depend on": func(t *testing.T, w *world) {
 			w.usual()
@@ -132,31 +110,6 @@ func TestLimits(t *testing.T) {
 			w.pass(quiet)
 			w.rolled("Deployment/all", 1)
 			w.rolled(web, 0)
-		},
-		// The last of them says so, and anyone who is elsewhere, or was there before, is served.
-		"workloads that name a thousand configs each fill the namespace": func(t *testing.T, w *world) {
-			names := make([]string, dialect.MaxConfigs)
-			for i := range names {
-				names[i] = fmt.Sprintf("none-%d", i)
-			}
-			w.give("app", "1")
-			const workloads = 51
-			for i := range workloads {
-				w.deploy(fmt.Sprintf("greedy-%02d", i), `configmap.reloader.stakater.com/reload: "`+strings.Join(names, ",")+`"`, "app")
-			}
-			w.settled()
-			edges, full := 0, 0
-			for i := range workloads {
-				ref := webNamed(fmt.Sprintf("greedy-%02d", i))
-				r, _ := w.store.recordOf(ref)
-				edges += len(r.Edges)
-				if strings.Contains(strings.Join(r.Problems, "\n"), "namespace") {
-					full++
-				}
-			}
-			if edges != 50_000 || full != 1 {
-				t.Errorf("%d dependencies, and %d workloads say that the namespace is full", edges, full)
-			}
 		},
 		// What waits there rolls when they have ended.
 		"patches that hang, more than there are workers, are those of one namespace alone": func(t *testing.T, w *world) {

@@ -64,16 +64,6 @@ func TestPauseEnds(t *testing.T) {
 		return func(w *world) { w.stop(); w.pass(d); w.wantPaused(true, true); w.start(); w.pass(minutes) }
 	}
 	for name, act := range map[string]func(w *world){
-		"by itself": func(w *world) {
-			w.edit(alice, app, "3")
-			w.pass(9 * time.Minute)
-			w.wantPaused(true, true)
-			if hold := w.held(reloader.ReasonPaused); hold.Due.IsZero() {
-				w.t.Errorf("the record does not say until when the workload is paused: %+v", hold)
-			}
-			w.pass(time.Minute)
-		},
-		"after a restart within it": away(time.Minute),
 		"after a restart beyond it": away(time.Hour),
 		"after an outage": func(w *world) {
 			w.failing(only("patch", "", errLost))
@@ -84,7 +74,6 @@ func TestPauseEnds(t *testing.T) {
 		},
 		"for who opted out of reloading": says(`{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`),
 		"for who opted out of pausing":   says(`{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":null}}}`),
-		"for who has a bad period":       says(`{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":"soon"}}}`),
 		"of the future":                  says(`{"metadata":{"annotations":{"` + pausedAt + `":"2099-01-01T00:00:00Z"}}}`),
 		"out of scope, at once": func(w *world) {
 			w.running[0].Forget(webRef) // the next process would not see it at all
@@ -101,35 +90,6 @@ func TestPauseEnds(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestNoPause: what somebody else paused stays paused, and a bad period is complained of.
-func TestNoPause(t *testing.T) {
-	each(t, scenario.Settings{}, worlds{
-		"somebody else's": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.deploy("web", pausing, "app")
-			w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"spec":{"paused":true}}`)))
-			w.start()
-			w.pass(time.Second)
-			w.edit(alice, app, "2")
-			w.pass(time.Hour)
-			w.wantPaused(true, false)
-			if _, found := w.mark(); !found {
-				t.Error("the mark is missing")
-			}
-		},
-		"a bad period": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.deploy("web", auto+`, deployment.reloader.stakater.com/pause-period: soon`, "app")
-			w.start()
-			w.edited("2", 1)
-			w.wantPaused(false, false)
-			if len(w.store.problems) != 1 {
-				t.Errorf("problems %q, want one", w.store.problems)
-			}
-		},
-	})
 }
 
 // calls are those of a webhook.

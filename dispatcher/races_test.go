@@ -1,8 +1,6 @@
 package dispatcher_test
 
 import (
-	"context"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -13,48 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/dispatcher"
-	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// TestRaces: what comes late, twice, in another order or not at all.
+// TestRaces: a workload that changes, or is replaced, between the decision and the patch.
 func TestRaces(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		"five copies of every hint, in any order, cause what one does": func(t *testing.T, w *world) {
-			w.usually()
-			w.stream.hold()
-			for _, value := range []string{"2", "3", "4"} {
-				w.edit(alice, app, value)
-				w.pass(time.Second)
-			}
-			hints := slices.Repeat(w.stream.take(), 5)
-			random := rand.New(rand.NewPCG(1, 2))
-			random.Shuffle(len(hints), func(i, j int) { hints[i], hints[j] = hints[j], hints[i] })
-			for _, h := range hints {
-				w.stream.send(h)
-				w.pass(100 * time.Millisecond)
-			}
-			w.must(w.Quiesce(t.Context()))
-			w.rolled(web, 1)
-			if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonReloaded] != 1 {
-				t.Errorf("outcomes %v, want one Reloaded", got)
-			}
-		},
-		"the annotation comes before the edit, and the informer after it": func(_ *testing.T, w *world) {
-			w.give("app", "1")
-			w.deploy("web", "example.com/team: one", "app")
-			w.settled()
-			w.stall()
-			w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)))
-			w.pass(2 * time.Second)
-			w.edit(alice, app, "2")
-			w.pass(2 * time.Second)
-			w.catchUp()
-			w.rolls(1)
-			w.edited("3", 2)
-		},
 		"what was decided about an older generation is refused, and decided again about the newer one": func(t *testing.T, w *world) {
 			w.usually()
 			w.stall()
@@ -72,22 +34,6 @@ func TestRaces(t *testing.T) {
 			if n := w.counted("patch"); n != 2 {
 				t.Errorf("%d patches, want one refused and one accepted", n)
 			}
-		},
-		// A hint about every config of a namespace, as deletecollection and generateName leave, looks at all known ones.
-		"nameless hint": func(t *testing.T, w *world) {
-			w.usual()
-			w.give("other", "1")
-			w.deploy("second", auto, "other")
-			w.settled()
-			w.stream.hold()
-			w.edit(alice, app, "2")
-			w.edit(alice, "ConfigMap/other", "2")
-			hint := w.stream.take()[0]
-			hint.Config.Name, hint.Verb = "", reloader.VerbDeleteCollection
-			w.stream.send(hint)
-			w.must(w.Quiesce(t.Context()))
-			w.rolled(web, 1)
-			w.rolled("Deployment/second", 1)
 		},
 		// A workload that was deleted and created again under the dispatcher's hands is not patched for its predecessor.
 		"workload replaced": func(_ *testing.T, w *world) {
@@ -117,39 +63,6 @@ func TestRaces(t *testing.T) {
 	})
 }
 
-// TestInformerLate: a workload that the dispatcher learns of only after a change that its pods missed is rolled once; one whose pods
-// started later is not.
-func TestInformerLate(t *testing.T) {
-	tests := map[string]struct {
-		podStart time.Duration
-		want     int64
-		reason   string
-	}{
-		"pods older than the change":       {time.Second, 1, "the first pods have the old content"},
-		"pods newer than the change":       {time.Minute, 0, "the pods have not started when the content changes"},
-		"pods of the second of the change": {5 * time.Second, 1, "equal is not proven"},
-	}
-	for name, test := range tests {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.podStart = test.podStart
-			w.give("app", "1")
-			w.settled()
-			w.stall()
-			w.deploy("web", auto, "app")
-			w.pass(5 * time.Second)
-			w.edit(alice, app, "2")
-			w.pass(2 * time.Minute)
-			w.catchUp()
-			w.pass(quiet)
-			if g := w.revision(web); g != test.want+1 {
-				t.Errorf("%d template changes, want %d: %s", g-1, test.want, test.reason)
-			}
-			w.podStart = 0
-			w.edited("3", test.want+1)
-		})
-	}
-}
-
 // TestConfigMovesWhileItIsDecidedAbout: between the decision and the mark a newer content is looked at. The mark would be that of the newer one,
 // and State would have the older one, for which the same mark would be written once more.
 func TestConfigMovesWhileItIsDecidedAbout(t *testing.T) {
@@ -176,32 +89,6 @@ func TestConfigMovesWhileItIsDecidedAbout(t *testing.T) {
 		}
 		w.rolled(web, 1)
 	})
-}
-
-// TestConfigRecreatedBetweenLooks: the hints of the deletion and of the creation arrive together, or only one of them does.
-func TestConfigRecreatedBetweenLooks(t *testing.T) {
-	tests := map[string]struct {
-		value string
-		keep  func([]reloader.Hint) []reloader.Hint
-		want  int64
-	}{
-		"equal content":                   {"1", func(h []reloader.Hint) []reloader.Hint { return h }, 0},
-		"other content":                   {"2", func(h []reloader.Hint) []reloader.Hint { return h }, 1},
-		"other content, creation is lost": {"2", func(h []reloader.Hint) []reloader.Hint { return h[:1] }, 1},
-		"other content, deletion is lost": {"2", func(h []reloader.Hint) []reloader.Hint { return h[1:] }, 1},
-	}
-	for name, test := range tests {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.usually()
-			w.stream.hold()
-			w.must(w.delete(alice, app))
-			w.pass(time.Second)
-			w.give("app", test.value)
-			w.stream.send(test.keep(w.stream.take())...)
-			w.must(w.Quiesce(t.Context()))
-			w.rolled(web, test.want)
-		})
-	}
 }
 
 // TestMaximumWaitOverRestarts: it does not begin again with each process.
@@ -264,41 +151,6 @@ func TestRequestsPerChange(t *testing.T) {
 	}
 }
 
-// slowly answers reads of the content of one config after five seconds, as behind thousands of others.
-type slowly struct {
-	dispatcher.Configs
-	name string
-}
-
-// Get gets.
-func (s slowly) Get(ctx context.Context, c reloader.Config) (live.Object, error) {
-	if c.Name == s.name {
-		<-time.After(5 * time.Second)
-	}
-	return s.Configs.Get(ctx, c)
-}
-
-// TestWindowWaitsForHints: two configs that change together go out together, although the second is verified long after the window of
-// the first.
-func TestWindowWaitsForHints(t *testing.T) {
-	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(10 * time.Second)}, func(t *testing.T, w *world) {
-		w.twoConfigs("app", "other")
-		w.settled()
-		w.stop()
-		w.configure = func(o *dispatcher.Options) { o.Configs = slowly{o.Configs, "other"} }
-		w.settled()
-		w.starting(time.Minute)
-		w.edit(alice, "ConfigMap/other", "2")
-		w.edit(alice, app, "2")
-		w.pass(4 * time.Second)
-		w.rolled(web, 0)
-		w.pass(time.Minute)
-		w.rolled(web, 1) // whose pods have both
-	})
-}
-
-// Workloads that are deleted and made again under the same name.
-
 // replacing has the next patch of web find it gone, and replace make another one before the answer is heard.
 func (w *world) replacing(replace func()) {
 	w.failing(func(verb, _ string) error {
@@ -309,15 +161,5 @@ func (w *world) replacing(replace func()) {
 		w.must(w.delete(alice, web))
 		replace()
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "web")
-	})
-}
-
-// TestReplacedBeforeTheAnswer: that the predecessor is gone does not make the dispatcher forget the successor that it has seen by then.
-func TestReplacedBeforeTheAnswer(t *testing.T) {
-	inWorld(t, scenario.Settings{Window: scenario.Duration(5 * time.Second)}, func(t *testing.T, w *world) {
-		w.usually()
-		w.replacing(func() { w.deploy("web", auto, "app") })
-		w.edited("2", 0)
-		w.edited("3", 1)
 	})
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -118,41 +117,6 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestDeadLetterBehindABrake: what is wrong stays seen while it is not even tried, over a restart too, and is neither told nor counted again.
-func TestDeadLetterBehindABrake(t *testing.T) {
-	for name, restart := range map[string]bool{"by the same process": false, "by the next one": true} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			p := w.usually()
-			before := w.deadLetter(apierrors.NewForbidden(deployments, "web", errNoRight), reloader.ReasonRefused)
-			w.control = control.Frozen(control.Freeze{})
-			p.SetControl(w.control)
-			w.pass(quiet)
-			if restart {
-				w.stop()
-				p = w.start()
-			}
-			before.Attempts = max(before.Attempts, w.held(reloader.ReasonRefused).Attempts)
-			w.counted("patch")
-			w.pass(time.Hour)
-			if hold := w.held(reloader.ReasonRefused); w.counted("patch") != 0 || hold.Attempts != before.Attempts || !hold.Since.Equal(before.Since) {
-				t.Errorf("%+v behind the freeze, want %+v and no attempts", hold, before)
-			}
-			p.SetControl(control.Control{})
-			w.pass(6 * time.Minute)
-			if hold := w.held(reloader.ReasonRefused); hold.Attempts <= before.Attempts || !hold.Since.Equal(before.Since) {
-				t.Errorf("%+v does not go on from %+v", hold, before)
-			}
-			if got := w.outcomes(webRef); got[reloader.ReasonRefused] != 1 {
-				t.Errorf("on record: %v, want Refused once", got)
-			}
-			w.failing(nil)
-			w.pass(6 * time.Minute)
-			w.rolled(web, 1)
-			w.held("")
-		})
-	}
-}
-
 var deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}
 
 // only makes requests of these verbs about objects whose name ends so meet err.
@@ -162,30 +126,6 @@ func only(verbs, suffix string, err error) func(string, string) error {
 			return err
 		}
 		return nil
-	}
-}
-
-// TestRetriedWorkload: one workload that cannot be patched yet is held with its reason, not recorded, tried again, and blocks nobody.
-func TestRetriedWorkload(t *testing.T) {
-	for name, err := range map[string]error{"conflict": apierrors.NewConflict(deployments, "web", errLost), "connection lost": errLost} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.usual()
-			w.deploy("other", auto, "app")
-			w.settled()
-			w.failing(only("patch", "/web", err))
-			w.edit(alice, app, "2")
-			w.pass(30 * time.Second)
-			w.rolled(web, 0)
-			w.rolled("Deployment/other", 1)
-			w.held(reloader.ReasonRetrying)
-			if record, _ := w.store.recordOf(webRef); record.Edges[0].Pending == "" || len(w.store.reloadsOf(webRef)) != 0 {
-				t.Errorf("record while the workload is refused: %+v, reloads %+v", record, w.store.reloadsOf(webRef))
-			}
-			w.failing(nil)
-			w.pass(10 * time.Minute)
-			w.rolled(web, 1)
-			w.held("")
-		})
 	}
 }
 

@@ -5,12 +5,10 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -74,55 +72,4 @@ func TestRequest(t *testing.T) {
 			}
 		},
 	})
-}
-
-// TestRequestMeetsAnEdit: a roll at somebody's request takes the change along that waits, which rolls once.
-func TestRequestMeetsAnEdit(t *testing.T) {
-	inWorld(t, scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Second)}, func(t *testing.T, w *world) {
-		w.usually()
-		w.edit(alice, app, "2")
-		w.request("1")
-		w.rolls(1)
-		if record, _ := w.store.recordOf(webRef); record.Edges[0].Pending != "" || record.Edges[0].Handled.How != reloader.ReasonReloaded {
-			t.Errorf("the change still waits: %+v", record.Edges)
-		}
-	})
-}
-
-// TestRequestIsHeldBack: what holds a request back says so, and lets it go once.
-func TestRequestIsHeldBack(t *testing.T) {
-	forbidden := only("patch", "/web", apierrors.NewForbidden(deployments, "web", errNoRight))
-	for name, c := range map[string]struct {
-		hold, let func(*world, *process)
-		reason    reloader.Reason
-	}{
-		"frozen": {
-			hold:   func(_ *world, p *process) { p.SetControl(control.Frozen(control.Freeze{})) },
-			let:    func(_ *world, p *process) { p.SetControl(control.Control{}) },
-			reason: reloader.ReasonFrozen,
-		},
-		"forbidden": {
-			hold: func(w *world, _ *process) { w.failing(forbidden) },
-			let: func(w *world, _ *process) {
-				w.failing(nil)
-				w.annotateWith(web, dispatcher.RetryAnnotation, "now")
-			},
-			reason: reloader.ReasonRefused,
-		},
-	} {
-		runWorld(t, name, scenario.Settings{}, func(_ *testing.T, w *world) {
-			p := w.usually()
-			c.hold(w, p)
-			w.request("1")
-			w.pass(time.Minute)
-			w.rolled(web, 0)
-			w.held(c.reason)
-			c.let(w, p)
-			w.pass(time.Second)
-			w.rolled(web, 1)
-			w.pass(time.Hour)
-			w.rolled(web, 1)
-			w.held("")
-		})
-	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
@@ -142,29 +141,6 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// TestRolloutOfAPausePeriod: a pause that we ourselves began, and end, is not left to anybody.
-func TestRolloutOfAPausePeriod(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = time.Minute }
-		w.give("app", "1")
-		w.deploy("web", pausing, "app")
-		w.say(web, 1, allNew)
-		w.settled()
-		w.edit(alice, app, "2")
-		w.pass(time.Second)
-		w.say(web, 1, allOld)
-		w.pass(9 * time.Minute)
-		if got := w.results(); got != "" {
-			t.Errorf("recorded during the pause: %v", got)
-		}
-		w.pass(90 * time.Second)
-		w.say(web, 2, allNew)
-		if got := w.results(); got != "RolledOut" {
-			t.Errorf("recorded is %q", got)
-		}
-	})
-}
-
 // TestRolloutIsTold: each result is counted, the time of a whole rollout is measured, and a stalled one is complained of.
 func TestRolloutIsTold(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -222,30 +198,6 @@ func observed(t testing.TB, registry *prometheus.Registry, name string) (count u
 	return 0, 0
 }
 
-// TestControllerIsFasterThanTheAnswer: the controller has seen the new template, and said its last word, before the API server's answer
-// to the patch arrives.
-func TestControllerIsFasterThanTheAnswer(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usual()
-		w.spec(web, `{"paused":true}`)
-		w.settled()
-		watched := w.cluster.watch
-		w.cluster.watch = func(ref scenario.Ref, obj scenario.Typed) {
-			watched(ref, obj)
-			if d, ok := obj.(*appsv1.Deployment); ok {
-				seen := d.DeepCopy()
-				seen.Status.ObservedGeneration = seen.Generation
-				watched(ref, seen)
-			}
-		}
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		if got := w.results(); got != "WaitingForOperator" {
-			t.Errorf("results of the rollout: %q", got)
-		}
-	})
-}
-
 // TestRevertedRollout: a tool that takes the mark away after the rollout starts all pods again, which is on record, and no process rolls for it.
 func TestRevertedRollout(t *testing.T) {
 	runWorld(t, "reverted", scenario.Settings{}, func(t *testing.T, w *world) {
@@ -278,30 +230,4 @@ func TestRevertedRollout(t *testing.T) {
 		w.pass(time.Second)
 		undone(false)
 	})
-}
-
-// TestUndoneRollout: a template that is put back before it has rolled out leaves pods with the old content, and one that keeps the mark does not.
-func TestUndoneRollout(t *testing.T) {
-	for name, undone := range map[string]bool{"rolled back": true, "another image": false} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.usual()
-			w.say(web, 1, allNew)
-			w.settled()
-			older := w.copyOf()
-			w.edit(alice, app, "2")
-			w.pass(time.Second)
-			w.say(web, 2, halfNew)
-			if undone {
-				w.undo(older)
-			} else {
-				w.image(web, "next")
-			}
-			w.say(web, 3, halfNew)
-			w.pass(time.Second)
-			record, _ := w.store.recordOf(webRef)
-			if r := record.Rollout; r == nil || r.Result != reloader.ReasonOvertaken || r.Undone != undone {
-				t.Errorf("%+v, want undone %t", r, undone)
-			}
-		})
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -99,69 +98,4 @@ func TestStart(t *testing.T) {
 			w.rolled(scenario.NewRef("Deployment", "crowd", "web"), 1)
 		},
 	})
-}
-
-// TestSweepTriesAConfigAgain: a config that could not be read does not wait for the next round, whether versions can be listed or not. What will
-// not be answered otherwise is not asked for time and again.
-func TestSweepTriesAConfigAgain(t *testing.T) {
-	configMaps := schema.GroupResource{Resource: "configmaps"}
-	for name, test := range map[string]struct {
-		err   error
-		most  int
-		rolls int64
-	}{
-		"connection lost": {errLost, 20, 1},
-		"may not be read": {apierrors.NewForbidden(configMaps, "app", errLost), 1, 0},
-	} {
-		for _, listed := range []bool{true, false} {
-			runWorld(t, fmt.Sprintf("%s, listed %v", name, listed), scenario.Settings{}, func(t *testing.T, w *world) {
-				w.sweeping()
-				w.usual()
-				w.start()
-				refused := func(verb, _ string) error {
-					if verb == "list" && !listed {
-						return apierrors.NewForbidden(configMaps, "", errLost)
-					}
-					return nil
-				}
-				w.failing(refused)
-				w.pass(61 * time.Minute)
-				w.deaf()
-				w.edit(alice, app, "2")
-				w.counted("meta")
-				w.failing(func(verb, ref string) error {
-					if verb == "meta" {
-						return test.err
-					}
-					return refused(verb, ref)
-				})
-				w.passUntilRead()
-				w.pass(4 * time.Minute)
-				if n := w.counted("meta"); n > test.most {
-					t.Errorf("%d reads that failed, want at most %d", n, test.most)
-				}
-				w.rolled(web, 0)
-				w.failing(refused)
-				w.pass(time.Minute + time.Second)
-				w.rolled(web, test.rolls)
-				w.pass(2 * time.Hour)
-				w.rolled(web, 1)
-			})
-		}
-	}
-}
-
-// passUntilRead lets time go by until a sweep has tried to read something.
-func (w *world) passUntilRead() {
-	w.t.Helper()
-	for range 120 {
-		w.pass(time.Minute)
-		w.cluster.mu.Lock()
-		n := w.requests["meta"]
-		w.cluster.mu.Unlock()
-		if n > 0 {
-			return
-		}
-	}
-	w.t.Fatal("no sweep has read anything")
 }

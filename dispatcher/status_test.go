@@ -64,19 +64,6 @@ func TestStatus(t *testing.T) {
 				t.Errorf("what cannot be read freezes nothing: %+v", s)
 			}
 		},
-		"status tells of sweeps and drift": func(t *testing.T, w *world) {
-			w.sweeping()
-			p := w.usually()
-			if s := p.Status(); time.Since(s.SweptAt) > quiet || s.Drift != 0 {
-				t.Errorf("after the sweep at the start: %+v", s)
-			}
-			w.deaf()
-			w.edit(alice, app, "2")
-			w.pass(time.Hour)
-			if s := p.Status(); s.Drift != 1 || time.Since(s.SweptAt) > 11*time.Minute || s.SweptAt.After(time.Now()) {
-				t.Errorf("after an edit that the feed has missed: drift %d, swept at %s", s.Drift, s.SweptAt)
-			}
-		},
 		// At each stage of a change the log has the IDs under which the stage is on record, which are those of the API.
 		"log names what is on record": func(t *testing.T, w *world) {
 			j := &journal{}

@@ -1,7 +1,6 @@
 package dispatcher_test
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -73,39 +72,6 @@ func TestSweep(t *testing.T) {
 			w.pass(time.Hour)
 			w.rolled(web, 1)
 		},
-		"a hint that comes a minute late is one, and stays one after others have come": func(t *testing.T, w *world) {
-			r := w.sweeping()
-			w.usual()
-			w.start()
-			w.pass(9*time.Minute + 59*time.Second)
-			w.stream.hold()
-			w.edit(alice, app, "2")
-			w.pass(time.Minute)
-			w.rolled(web, 1)
-			w.stream.send(w.stream.take()...)
-			w.pass(time.Minute)
-			w.label("new")
-			w.pass(time.Hour)
-			w.rolled(web, 1)
-			if got := drifts(t, r); got != 0 {
-				t.Errorf("drift %v although the hint came, want 0", got)
-			}
-		},
-		"sweep without list": func(t *testing.T, w *world) {
-			w.sweeping()
-			w.usual()
-			w.failing(only("list", "", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)))
-			w.start()
-			w.pass(time.Minute)
-			w.deaf()
-			w.edit(alice, app, "2")
-			w.counted("meta") // starts counting again
-			w.pass(2 * time.Hour)
-			w.rolled(web, 1)
-			if got := w.counted("meta"); got > 5 {
-				t.Errorf("%d reads in two hours, want one an hour", got)
-			}
-		},
 		"sweep costs one list when nothing changed": func(t *testing.T, w *world) {
 			w.sweeping()
 			w.usual()
@@ -139,26 +105,6 @@ func TestSweep(t *testing.T) {
 			w.rolled(web, 1)
 			w.rolled(elsewhere, 1)
 		},
-		// That the feed told of an earlier write, and tells of a later one, does not make up for the one that it has missed.
-		"drift of a busy config": func(t *testing.T, w *world) {
-			r := w.sweeping()
-			w.usual()
-			w.start()
-			w.pass(8 * time.Minute)
-			w.edit(alice, app, "2")
-			w.pass(time.Minute)
-			w.deaf()
-			w.edit(alice, app, "3")
-			w.pass(2 * time.Minute)
-			w.rolled(web, 2)
-			w.cluster.audit = w.hear
-			w.label("new")
-			w.pass(20 * time.Minute)
-			w.rolled(web, 2)
-			if got := drifts(t, r); got != 1 {
-				t.Errorf("drift %v, want 1", got)
-			}
-		},
 	})
 }
 
@@ -166,7 +112,6 @@ func TestSweep(t *testing.T) {
 // listed nor read, also when that was tried again, was not looked at.
 func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
-	broken := apierrors.NewInternalError(errors.New("no leader"))
 	type ages = map[time.Duration]time.Duration
 	for name, c := range map[string]struct {
 		// fails is how requests fail at a time after the start; nil is not at all.
@@ -174,20 +119,9 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 		// after is how old the last look at all is at these times after the start.
 		after ages
 	}{
-		"listed": {
-			after: ages{5 * time.Minute: 5 * time.Minute, 15 * time.Minute: 5 * time.Minute, 25 * time.Minute: 5 * time.Minute},
-		},
 		"read in turn": {
 			fails: refused(forbidden, "list"),
 			after: ages{15 * time.Minute: 15 * time.Minute, 55 * time.Minute: 55 * time.Minute, 65 * time.Minute: 5 * time.Minute, 115 * time.Minute: 55 * time.Minute, 130 * time.Minute: 5 * time.Minute},
-		},
-		"in vain": {
-			fails: during(0, 75*time.Minute, refused(broken, "list")),
-			after: ages{65 * time.Minute: 65 * time.Minute, 85 * time.Minute: 5 * time.Minute},
-		},
-		"neither listed nor read": {
-			fails: either(refused(forbidden, "list", "Secret/"), during(0, 3*time.Hour, refused(forbidden, "meta", "Secret/"))),
-			after: ages{65 * time.Minute: 65 * time.Minute, 175 * time.Minute: 175 * time.Minute, 245 * time.Minute: -1},
 		},
 		"one can never be read": {
 			fails: either(refused(forbidden, "list", "Secret/"), refused(forbidden, "meta", "Secret/", "/bad")),
@@ -237,16 +171,6 @@ func refused(err error, verb string, parts ...string) func(time.Duration, string
 	}
 }
 
-// during fails as fails does, from one time until another.
-func during(from, until time.Duration, fails func(time.Duration, string, string) error) func(time.Duration, string, string) error {
-	return func(at time.Duration, verb, ref string) error {
-		if at < from || at >= until {
-			return nil
-		}
-		return fails(at, verb, ref)
-	}
-}
-
 // either fails as the first does that fails.
 func either(all ...func(time.Duration, string, string) error) func(time.Duration, string, string) error {
 	return func(at time.Duration, verb, ref string) error {
@@ -257,38 +181,4 @@ func either(all ...func(time.Duration, string, string) error) func(time.Duration
 		}
 		return nil
 	}
-}
-
-// TestDriftFoundAtTheStart: what the feed lost while nobody was there is missed all the same, unless its hint comes yet.
-func TestDriftFoundAtTheStart(t *testing.T) {
-	for name, c := range map[string]struct {
-		lost bool
-		want float64
-	}{
-		"its hint waits in the stream": {false, 0},
-		"its hint is lost":             {true, 1},
-	} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.sweeping()
-			w.usually()
-			w.stop()
-			if c.lost {
-				w.deaf()
-			}
-			w.edit(alice, app, "2")
-			w.pass(time.Hour)
-			r := w.sweeping()
-			w.start()
-			w.pass(time.Hour)
-			w.rolled(web, 1)
-			if got := drifts(t, r); got != c.want {
-				t.Errorf("drift %v, want %v", got, c.want)
-			}
-		})
-	}
-}
-
-func (w *world) label(value string) {
-	w.t.Helper()
-	w.says(app, `{"metadata":{"labels":{"team":"`+value+`"}}}`)
 }

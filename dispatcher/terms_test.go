@@ -1,12 +1,9 @@
 package dispatcher_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -39,59 +36,6 @@ func TestTerms(t *testing.T) {
 			w.must(w.delete(alice, "ConfigMap/more"))
 			w.pass(quiet)
 			says(gone)
-		},
-		// The record says of which configs the keys in use alone matter, and in what way they are used when that changes.
-		"used keys": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "1"}}`)))
-			w.waved()
-			w.settled()
-			edges := func() map[string]reloader.Edge {
-				record, _ := w.store.recordOf(webRef)
-				found := map[string]reloader.Edge{}
-				for _, e := range record.Edges {
-					found[e.Config.Name] = e
-				}
-				return found
-			}
-			if got := edges(); got["app"].UsedKeys || !got["more"].UsedKeys {
-				t.Errorf("of what Wave takes keys of, and of nothing else, it hashes no others: %+v", got)
-			}
-			w.says("ConfigMap/more", `{"data":{"c":"1"}}`)
-			if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonKeysUnused] != 1 {
-				t.Errorf("outcomes %v, want one KeysUnused as the record foretells", got)
-			}
-			w.must(w.patch(bob, web, types.StrategicMergePatchType, []byte(
-				`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"B","valueFrom":{"configMapKeyRef":{"name":"more","key":"c"}}}]}]}}}}`)))
-			w.pass(quiet)
-			if got := edges()["more"]; len(got.Uses) != 1 || !slices.Equal(got.Uses[0].Keys, []string{"c"}) {
-				t.Errorf("it uses another key now: %+v", got)
-			}
-			w.says(web, `{"metadata":{"annotations":{"reloader.stakater.com/auto":"true"}}}`)
-			if got := edges()["more"]; got.UsedKeys {
-				t.Errorf("another dialect asks for every key: %+v", got)
-			}
-		},
-		// A config that asks not to roll anybody any more says so by its annotations alone, and the records of its dependents tell of it before it
-		// changes.
-		"why is told anew": func(t *testing.T, w *world) {
-			w.usually()
-			says := func(want reloader.Reason) {
-				t.Helper()
-				if record, _ := w.store.recordOf(webRef); len(record.Edges) != 1 || record.Edges[0].Why != want {
-					t.Errorf("the record says %+v, want %s", record.Edges, want)
-				}
-			}
-			says(reloader.ReasonAuto)
-			w.says(app, `{"metadata":{"annotations":{"reroll.dev/ignore":"true"}}}`)
-			says(reloader.ReasonConfigIgnored)
-			w.edit(alice, app, "2")
-			w.pass(quiet)
-			if got := w.outcomes(webRef); len(got) != 1 || got[reloader.ReasonConfigIgnored] != 1 {
-				t.Errorf("outcomes %v, want one ConfigIgnored as the record foretells", got)
-			}
-			w.says(app, `{"metadata":{"annotations":{"reroll.dev/ignore":null}}}`)
-			says(reloader.ReasonAuto)
 		},
 		// The record of the workload says so, with the name that was probably meant, until it exists; what is optional is not missed.
 		"a config that is named or mounted and does not exist never changes": func(t *testing.T, w *world) {
@@ -132,52 +76,6 @@ spec:
 			w.pass(quiet)
 			says(certs, typo)
 		},
-		// Items that find nothing are named with what was probably meant, until they find something.
-		"patterns that find nothing": func(t *testing.T, w *world) {
-			w.give("app-1", "1")
-			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: conf, labels: {team: a}}, data: {a: "1"}}`)))
-			w.deploy("web", `configmap.reloader.stakater.com/reload: "app-*,conf_,main/conf,Conf,c.*,app.json,later-.*", reroll.dev/configmap-selector: team=b`, "conf")
-			w.settled()
-			says := func(want ...string) {
-				t.Helper()
-				record, _ := w.store.recordOf(webRef)
-				var got []string
-				for _, m := range record.Missing {
-					got = append(got, m.Clause+" "+m.Config.String()+" "+m.Pattern+": "+m.Meant)
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("missing (-want +got):\n%s", diff)
-				}
-			}
-			const list, none = "configmap.reloader.stakater.com/reload ConfigMap/main/ ", " ConfigMap/main/app.json : "
-			labels := "reroll.dev/configmap-selector ConfigMap/main/ configmaps with team=b: "
-			globs := []string{list + "app-*: app-.*", list + "conf_: conf", list + "main/conf: conf", list + "Conf: conf"}
-			says(append([]string{none, labels}, append(globs, list+"later-.*: ")...)...)
-			w.give("later-1", "1")
-			w.must(w.patch(bob, "ConfigMap/conf", types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"b"}}}`)))
-			w.pass(quiet)
-			says(append([]string{none}, globs...)...)
-		},
-		// The next change goes unnoticed, and the record says so until the config can be read again.
-		"the right to read is taken away after the baseline": func(t *testing.T, w *world) {
-			w.usually()
-			unreadable := func(want int) {
-				t.Helper()
-				if record, _ := w.store.recordOf(webRef); len(record.Unreadable) != want || len(record.Problems) != 0 {
-					t.Errorf("unreadable %+v, want %d; problems %q", record.Unreadable, want, record.Problems)
-				}
-			}
-			unreadable(0)
-			forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost)
-			w.failing(only("meta get", "", forbidden))
-			w.edit(alice, app, "2")
-			w.pass(quiet)
-			unreadable(1)
-			w.failing(nil)
-			w.pass(quiet)
-			unreadable(0)
-			w.rolled(web, 1)
-		},
 		// What no pod could start without keeps everything from being rolled, is named, and once it is there lets it go at once.
 		"missing holds": func(t *testing.T, w *world) {
 			w.give("app", "1")
@@ -197,17 +95,6 @@ spec:
 			}
 			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))
 			w.rolls(1)
-			w.held("")
-		},
-		"the hold is found again, and what it waited for is rolled once": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.waved()
-			w.settled()
-			w.says(app, `{"data":{"a":"2"}}`)
-			w.stop()
-			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))
-			w.settled()
-			w.rolled(web, 1)
 			w.held("")
 		},
 	})

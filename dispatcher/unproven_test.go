@@ -3,7 +3,6 @@ package dispatcher_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/live"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -50,17 +48,6 @@ func readAs(c reloader.Config) reloader.Config {
 // TestDoubt: content that nothing proves is compared with nothing, until something does.
 func TestDoubt(t *testing.T) {
 	for name, test := range map[string]func(w *world, doubt func(bool)){
-		"what is known stays true": func(w *world, doubt func(bool)) {
-			w.usually()
-			doubt(true)
-			w.edit(bob, app, "2")
-			w.rolls(0)
-			w.edit(bob, app, "1")
-			doubt(false)
-			w.rolls(0)
-			w.edit(bob, app, "3")
-			w.rolls(1)
-		},
 		"it is where it begins": func(w *world, doubt func(bool)) {
 			doubt(true)
 			w.usually()
@@ -69,13 +56,6 @@ func TestDoubt(t *testing.T) {
 			doubt(false)
 			w.settled()
 			w.rolled(web, 1)
-		},
-		"no mark is held against it": func(w *world, doubt func(bool)) {
-			doubt(true)
-			w.give("app", "1")
-			w.marked(sapLists, mark.SAPHashKey, strings.Repeat("0", 64))
-			w.settled()
-			w.rolled(web, 0)
 		},
 		"classes come and go without a roll": func(w *world, _ func(bool)) {
 			w.must(w.create(alice, object(w.t, fmt.Sprintf(`
