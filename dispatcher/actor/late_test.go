@@ -13,7 +13,6 @@ import (
 func TestLate(t *testing.T) {
 	swept := actor.Found{ChangeID: "c-2", At: after(60), Manager: "helm", Written: after(30), Created: after(-86400)}
 	first := actor.Past{At: noon, Attribution: actor.Attribute(found(), []reloader.Hint{hint(alice, 0)}, nil)}
-	quick := actor.Past{At: after(55), Attribution: actor.Attribute(found(), []reloader.Hint{hint(alice, 54)}, nil)}
 	for name, c := range map[string]struct {
 		reason    string
 		known     []reloader.Hint
@@ -54,23 +53,6 @@ func TestLate(t *testing.T) {
 			map[string]bool{"alice": false},
 			true,
 		},
-		"two changes in quick succession": {
-			"the request of the change before is on record; the other one ended before that change was found",
-			nil,
-			[]reloader.Hint{hint(alice, 54), hint(bob, 54.5)},
-			[]actor.Past{first, quick},
-			func(f *actor.Found) { f.Written = after(54) }, "bob",
-			map[string]bool{"bob": true},
-			true,
-		},
-		"nothing before it is on record": {
-			"the data was written when the request ended, and the other one came long before",
-			nil,
-			[]reloader.Hint{hint(alice, 10), hint(bob, 30)},
-			nil, nil, "bob",
-			map[string]bool{"bob": true},
-			true,
-		},
 		"nothing before it is known": {
 			"a request counts if it ended shortly before the change was found",
 			nil,
@@ -87,13 +69,6 @@ func TestLate(t *testing.T) {
 			func(f *actor.Found) { f.Written = after(3600) }, "bob",
 			map[string]bool{"bob": true},
 			true,
-		},
-		"another name was generated": {
-			"the request made another config",
-			nil,
-			[]reloader.Hint{generated(alice, 30)},
-			[]actor.Past{first},
-			nil, "", nil, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,16 +96,6 @@ func TestLate(t *testing.T) {
 				t.Log(c.reason)
 			}
 		})
-	}
-}
-
-// TestLateKeepsTheFirstDate: the hint that led to the change dates it, and one that comes later adds a name.
-func TestLateKeepsTheFirstDate(t *testing.T) {
-	f := found()
-	known := actor.Attribute(f, []reloader.Hint{hint(alice, 0)}, nil)
-	later, _ := actor.Late(known, f, []reloader.Hint{hint(bob, 2)}, nil)
-	if !later.RequestedAt.Equal(noon) || len(later.Authors) != 2 {
-		t.Errorf("attribution %+v", later)
 	}
 }
 

@@ -213,29 +213,6 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// TestAttributionIsDatedByTheNewestHint: source and times are those of the hint whose request ended last.
-func TestAttributionIsDatedByTheNewestHint(t *testing.T) {
-	shipped := hint(alice, 3)
-	shipped.Source = reloader.SourceShipped
-	a := actor.Attribute(found(), []reloader.Hint{hint(bob, 1), shipped, hint(carol, 2)}, nil)
-	if a.Source != reloader.SourceShipped || !a.RequestedAt.Equal(after(3)) || !a.ReceivedAt.Equal(after(4)) {
-		t.Errorf("attribution %+v", a)
-	}
-}
-
-// TestRequestOfTheChangeBefore: a request that is on record for an earlier change has not made this one, unless it may have been carried out later.
-func TestRequestOfTheChangeBefore(t *testing.T) {
-	before := []actor.Attribution{actor.Attribute(found(), []reloader.Hint{hint(alice, 0)}, nil)}
-	next := actor.Found{ChangeID: "c-2", At: after(20), Manager: "helm", Written: after(15)}
-	expect(t, actor.Attribute(next, []reloader.Hint{hint(alice, 0), hint(bob, 15)}, before), "bob", map[string]bool{"bob": true})
-	unknown := hint(alice, 0)
-	unknown.Code = 504
-	expect(t, actor.Attribute(next, []reloader.Hint{unknown, hint(bob, 15)}, before), "bob", map[string]bool{"alice": false, "bob": true})
-	again := hint(alice, 14) // the same audit ID, chosen by the client, at another time
-	again.AuditID = hint(alice, 0).AuditID
-	expect(t, actor.Attribute(next, []reloader.Hint{again}, before), "alice", map[string]bool{"alice": true})
-}
-
 // TestManyAuthors: no more are named than a record holds.
 func TestManyAuthors(t *testing.T) {
 	var hints []reloader.Hint

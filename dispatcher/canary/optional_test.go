@@ -1,7 +1,6 @@
 package canary_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -31,11 +30,6 @@ func TestOptionalFeed(t *testing.T) {
 		"never set up": {
 			reason: "that is said once, as news and not as trouble",
 			before: mute,
-			told:   []string{"the audit feed is not set up: a", "the audit feed is not set up: b"}, notSetUp: 2,
-		},
-		"refused, and never set up": {
-			reason: "nobody misses canaries that could prove nothing",
-			before: func(c *cage) { c.refuse["a"], c.refuse["b"] = errors.New("forbidden"), errors.New("forbidden") },
 			told:   []string{"the audit feed is not set up: a", "the audit feed is not set up: b"}, notSetUp: 2,
 		},
 		"set up later": {
@@ -86,21 +80,6 @@ func TestOptionalFeed(t *testing.T) {
 	}
 }
 
-// TestProofIsKept: that a canary came back is written with the next one.
-func TestProofIsKept(t *testing.T) {
-	inCage(t, func(c *cage) { optional(c); c.mute["a"], c.mute["b"] = true, true }, func(t *testing.T, c *cage) {
-		c.pass(time.Hour)
-		if c.proven[reloader.ConfigMap] {
-			t.Error("proven before anything came back")
-		}
-		c.set(func() { c.mute["a"] = false })
-		c.pass(time.Hour)
-		if !c.proven[reloader.ConfigMap] {
-			t.Error("the proof is not kept")
-		}
-	})
-}
-
 // TestPolicyWithoutAKind: an audit policy without Secrets silences the Secret canary alone, whose cause names the policy. Where the feed is
 // optional, it counts as not set up for Secrets.
 func TestPolicyWithoutAKind(t *testing.T) {
@@ -138,18 +117,4 @@ func TestPolicyWithoutAKind(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestStatus(t *testing.T) {
-	inCage(t, nil, func(t *testing.T, c *cage) {
-		c.set(func() { c.mute["b"] = true })
-		c.pass(5 * time.Minute)
-		feeds := c.canary.Status()
-		if len(feeds) != 2 || feeds[0].State != "heard" || time.Since(feeds[0].LastAt) > time.Minute || feeds[1].State != "silent" {
-			t.Errorf("got %+v", feeds)
-		}
-		if len(feeds[0].Quiet) != 0 || len(feeds[1].Quiet) != 1 || feeds[1].Quiet[0].Kind != reloader.ConfigMap || time.Since(feeds[1].Quiet[0].LastAt) < 4*time.Minute {
-			t.Errorf("quiet kinds are %+v and %+v", feeds[0].Quiet, feeds[1].Quiet)
-		}
-	})
 }

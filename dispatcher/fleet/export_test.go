@@ -21,29 +21,6 @@ func (c *cluster) check(when, target string, want ...string) {
 	}
 }
 
-// TestWantReplacesWant: what a cluster wants replaces what it wanted before, so that it cannot make the owner look at more and more. Of a cluster
-// that wants too much, nothing is taken.
-func TestWantReplacesWant(t *testing.T) {
-	inCluster(t, func(_ *testing.T, c *cluster) {
-		c.followers[flags], c.followers[prices] = "*", "*"
-		c.want("c2", 1, flags)
-		c.want("c3", 1, flags)
-		c.want("c2", 1, prices)
-		c.check("at first", "c2", "flags-0 for 1", "flags-0 for 1", "prices-0 for 1") // also when c3 asks
-		c.check("at first", "c3", "flags-0 for 1")
-		c.edit(flags)
-		c.edit(prices)
-		c.check("after two edits", "c2", "prices-1 for 1")
-		c.check("after two edits", "c3", "flags-1 for 1")
-		many := slices.Repeat([]reloader.Config{flags}, reloader.MaxWanted+1)
-		c.want("c4", 1, many...)
-		c.check("who wants too much", "c4")
-		c.Wanted(reloader.Want{Owner: "c5", Target: "c4", Configs: []reloader.Config{flags}})
-		c.pass(0)
-		c.check("by a want of another owner", "c4")
-	})
-}
-
 // TestCopiesAnswerTheNewestQuestion: a copy has the number that the target gave, and another number is answered at once.
 func TestCopiesAnswerTheNewestQuestion(t *testing.T) {
 	inCluster(t, func(_ *testing.T, c *cluster) {
@@ -117,50 +94,6 @@ func TestUnreadableConfig(t *testing.T) {
 		c.check("it forbids", "c2", "refused for 1")
 		if c.Exports(flags) {
 			t.Error("a config that may not be read is open")
-		}
-	})
-}
-
-// TestNothingIsSentToWhoEndsToAsk: a look that had begun before sends nothing either.
-func TestNothingIsSentToWhoEndsToAsk(t *testing.T) {
-	inCluster(t, func(_ *testing.T, c *cluster) {
-		c.followers[flags] = "*"
-		c.want("c3", 1, flags)
-		c.told("c3")
-		c.asked = func() { c.Wanted(reloader.Want{Owner: owner, Target: "c2"}) }
-		c.want("c2", 1, flags)
-		c.check("it follows nothing any more", "c2")
-		c.check("it still follows", "c3", "flags-0 for 1")
-	})
-}
-
-// TestTargetThatIsAwayIsForgottenAfterADay: until then each change is told.
-func TestTargetThatIsAwayIsForgottenAfterADay(t *testing.T) {
-	inCluster(t, func(t *testing.T, c *cluster) {
-		c.followers[flags] = "c2"
-		c.want("c2", 1, flags)
-		c.told("c2")
-		c.pass(23 * time.Hour)
-		c.edit(flags)
-		c.check("after 23 hours", "c2", "flags-1 for 1")
-		c.pass(2 * time.Hour)
-		c.edit(flags)
-		c.check("after 25 hours", "c2")
-		if c.Exports(flags) {
-			t.Error("the config is looked at for nobody")
-		}
-	})
-}
-
-// TestCopyIsAsOldAsItsLook: a look may take long, and another process may have looked and told since it began.
-func TestCopyIsAsOldAsItsLook(t *testing.T) {
-	inCluster(t, func(t *testing.T, c *cluster) {
-		c.followers[flags] = "c2"
-		began := time.Now()
-		c.asked = func() { <-time.After(time.Minute) }
-		c.want("c2", 1, flags)
-		if len(c.sent) != 1 || !c.sent[0].At.Equal(began) {
-			t.Errorf("the look began at %s, and sent was %+v", began, c.sent)
 		}
 	})
 }

@@ -164,26 +164,3 @@ func TestOwnCluster(t *testing.T) {
 		}
 	})
 }
-
-// TestOwnClusterThatCannotRead: the error says so, and it is tried again.
-func TestOwnClusterThatCannotRead(t *testing.T) {
-	inCluster(t, func(t *testing.T, c *cluster) {
-		own := of(owner, flags)
-		c.followers[flags], c.fail = owner, errAway
-		if err := c.AskOwn(t.Context(), own); !errors.Is(err, errAway) {
-			t.Errorf("asked itself: %v", err)
-		}
-		if _, err := c.Newest(own); err == nil || !strings.Contains(err.Error(), "could not be looked at here") {
-			t.Errorf("it is told: %v", err)
-		}
-		c.pass(0)
-		c.fail = nil
-		c.pass(time.Second)
-		if _, err := c.Newest(own); err != nil {
-			t.Error(err)
-		}
-		if err := c.AskOwn(t.Context(), of("c2", flags)); err != nil {
-			t.Errorf("a config of another cluster: %v", err)
-		}
-	})
-}

@@ -132,24 +132,6 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	}
 }
 
-// TestCountByNamespace: only CountByNamespace adds a label with names of namespaces.
-func TestCountByNamespace(t *testing.T) {
-	for _, on := range []bool{true, false} {
-		m, r := started(metrics.Options{CountByNamespace: on}, metrics.Snapshot{})
-		m.Rolled("shop", true)
-		m.Rolled("shop", false)
-		m.Rolled("shop", false)
-		want := map[string]string{"reloader_reload_executed_total true": "1", "reloader_reload_executed_total false": "2"}
-		if on {
-			want["reloader_reload_executed_total_by_namespace shop true"] = "1"
-			want["reloader_reload_executed_total_by_namespace shop false"] = "2"
-		}
-		if diff := cmp.Diff(want, values(t, r)); diff != "" {
-			t.Errorf("by namespace %t (-want +got):\n%s", on, diff)
-		}
-	}
-}
-
 // TestStagesOfAReload: a reload for two changes, of which a sweep found one, and the clock of the API server is ahead for the other.
 func TestStagesOfAReload(t *testing.T) {
 	m, r := started(metrics.Options{}, metrics.Snapshot{})
@@ -193,25 +175,6 @@ func TestSnapshot(t *testing.T) {
 		"reroll_pending_workloads":                 "5",
 		"reroll_sweep_interval_seconds":            "600",
 		"reroll_tracked_workloads":                 "9",
-	}
-	if diff := cmp.Diff(want, values(t, r)); diff != "" {
-		t.Errorf("collected (-want +got):\n%s", diff)
-	}
-}
-
-func TestSweeps(t *testing.T) {
-	m, r := started(metrics.Options{}, metrics.Snapshot{})
-	if at := m.SweptAt(); !at.IsZero() || m.Drift() != 0 {
-		t.Errorf("before the first sweep: at %s, drift %d", at, m.Drift())
-	}
-	at := time.Date(2026, 11, 21, 12, 0, 0, 5e8, time.UTC)
-	m.Swept(at)
-	m.Drifted()
-	if !m.SweptAt().Equal(at) || m.Drift() != 1 {
-		t.Errorf("swept at %s, drift %d", m.SweptAt(), m.Drift())
-	}
-	want := map[string]string{
-		"reroll_sweep_completed_timestamp_seconds": fmt.Sprint(float64(at.UnixNano()) / 1e9), "reroll_sweep_drift_total": "1",
 	}
 	if diff := cmp.Diff(want, values(t, r)); diff != "" {
 		t.Errorf("collected (-want +got):\n%s", diff)

@@ -128,19 +128,6 @@ func TestAnnounceNeverBlocks(t *testing.T) {
 	d.wantResults(t, map[string]float64{alertDropped: 3})
 }
 
-func TestWaitingAlertsAreSentAtTheEnd(t *testing.T) {
-	url, requests := receiver(t, answering(http.StatusOK))
-	d := newDesk(t, AlertOptions{URL: url})
-	for range 5 {
-		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
-	}
-	d.during(t, func() {})
-	if got := len(requests); got != 5 {
-		t.Errorf("%d alerts arrived, want 5", got)
-	}
-	d.wantResults(t, map[string]float64{alertSent: 5})
-}
-
 func TestAlertIsTriedAgain(t *testing.T) {
 	first := true
 	url, requests := receiver(t, func(w http.ResponseWriter, _ *http.Request) {

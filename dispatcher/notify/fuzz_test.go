@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -63,20 +62,4 @@ func checkPayload(t *testing.T, r reloader.Reload) {
 	if err := json.Unmarshal(body, &got); err != nil || got.Workload.Name != strings.ToValidUTF8(r.Workload.Name, "\uFFFD") && utf8.ValidString(r.Workload.Name) {
 		t.Errorf("payload names %q, want %q: %v", got.Workload.Name, r.Workload.Name, err)
 	}
-}
-
-// FuzzRetryAfter reads how long a user who is called asks to wait.
-func FuzzRetryAfter(f *testing.F) {
-	for _, header := range []string{"", "7", "-1", "99999999999999999999", "2147483647", "Fri, 31 Dec 9999 23:59:59 GMT", "\x00"} {
-		f.Add(header, 503)
-	}
-	f.Fuzz(func(t *testing.T, header string, status int) {
-		err := &StatusError{Status: status, retryAfter: header}
-		if wait := err.pause(time.Second); wait < 0 || wait > longestPause {
-			t.Errorf("%q is read as %s", header, wait)
-		}
-		if err.Refused() && err.transient() {
-			t.Errorf("status %d is both final and worth another try", status)
-		}
-	})
 }

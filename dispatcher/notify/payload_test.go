@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -26,20 +24,6 @@ func TestPayload(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "payload.v1.json", body)
-}
-
-func TestPayloadWithoutCauses(t *testing.T) {
-	body, err := json.Marshal(PayloadOf(reload()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]any{}, got["configs"]); diff != "" {
-		t.Errorf("configs (-want +got):\n%s", diff)
-	}
 }
 
 // TestIdempotencyKey: a receiver that drops what it has seen must drop a repeated call, and must not drop the second of two calls

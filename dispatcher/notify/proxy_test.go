@@ -30,20 +30,3 @@ func TestProxy(t *testing.T) {
 		t.Errorf("the proxy got credentials %q, want %q", got.Header.Get("Proxy-Authorization"), want)
 	}
 }
-
-// TestProxySeesNoHTTPS asks a proxy for a tunnel, so that path and body stay between the two ends.
-func TestProxySeesNoHTTPS(t *testing.T) {
-	proxy, requests := receiver(t, answering(http.StatusForbidden))
-	d := newDesk(t, AlertOptions{URL: "https://chat.invalid/T0/hook", Proxy: proxy})
-	err := d.send(t.Context(), alert{workload: storage, text: aboutPrices})
-	if err == nil {
-		t.Error("sent, although the proxy refused")
-	}
-	d.close()
-	if len(requests) != 1 {
-		t.Fatalf("the proxy got %d requests, want 1", len(requests))
-	}
-	if got := <-requests; got.Method != http.MethodConnect || got.URI != "chat.invalid:443" || got.Body != "" {
-		t.Errorf("the proxy was asked for %s %s with %q, want a tunnel to chat.invalid:443", got.Method, got.URI, got.Body)
-	}
-}

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -58,60 +57,4 @@ func TestTries(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestEndIsBounded stops the desk in front of a sink that never answers.
-func TestEndIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, AlertOptions{URL: "http://chat.example"})
-		d.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})
-		for range 4 {
-			d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
-		}
-		var start time.Time
-		d.during(t, func() {
-			synctest.Wait() // the first is under way
-			start = time.Now()
-		})
-		if took := time.Since(start); took != requestTime+lastAlerts {
-			t.Errorf("the end took %s, want %s for what was under way and %s for the rest", took, requestTime, lastAlerts)
-		}
-		d.wantResults(t, map[string]float64{alertFailed: 2, alertDropped: 2})
-	})
-}
-
-// TestEndInterruptsAPause stops the desk while it waits for the next try.
-func TestEndInterruptsAPause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, AlertOptions{URL: "http://chat.example"})
-		d.transport = transportFunc(func(*http.Request) (*http.Response, error) { return answer(503, "Retry-After", "30"), nil })
-		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
-		start := time.Now()
-		d.during(t, synctest.Wait)
-		if took := time.Since(start); took != 0 {
-			t.Errorf("the end took %s, want none", took)
-		}
-		d.wantResults(t, map[string]float64{alertFailed: 1})
-	})
-}
-
-// TestTryUnderWayIsFinished stops the desk while the sink takes its time: whether the alert is out is not left open.
-func TestTryUnderWayIsFinished(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, AlertOptions{URL: "http://chat.example"})
-		d.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
-			ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
-			defer cancel()
-			if <-ctx.Done(); r.Context().Err() != nil {
-				return nil, r.Context().Err()
-			}
-			return answer(200), nil
-		})
-		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
-		d.during(t, synctest.Wait)
-		d.wantResults(t, map[string]float64{alertSent: 1})
-	})
 }

@@ -188,20 +188,3 @@ func TestAgain(t *testing.T) {
 		}
 	}
 }
-
-func TestContinue(t *testing.T) {
-	before := &reloader.Hold{Reason: reloader.ReasonFrozen, Since: noon}
-	for name, c := range map[string]struct {
-		reason reloader.Reason
-		before *reloader.Hold
-		want   time.Time
-	}{
-		"the first":      {reloader.ReasonFrozen, nil, after(9)},
-		"the same":       {reloader.ReasonFrozen, before, noon},
-		"another reason": {reloader.ReasonTooSoon, before, after(9)},
-	} {
-		if got := turn.Continue(reloader.Hold{Reason: c.reason}, c.before, after(9)); !got.Since.Equal(c.want) {
-			t.Errorf("%s: since %s, want %s", name, got.Since.Sub(noon), c.want.Sub(noon))
-		}
-	}
-}

@@ -37,16 +37,6 @@ func TestFlapping(t *testing.T) {
 	}
 }
 
-// TestClockThatWasAhead: a roll that a process dated a day ahead holds the workload back no longer than one of now.
-func TestClockThatWasAhead(t *testing.T) {
-	for ahead, want := range map[time.Duration]reloader.Reason{24 * time.Hour: "", 2 * time.Minute: reloader.ReasonTooSoon} {
-		w := turn.Turn{Limits: turn.Limits{MinInterval: 10 * time.Minute, FlapLimit: 1}, Pace: turn.Pace{Rolls: 1, At: noon.Add(ahead)}}
-		if got := (scene{turn: w, now: noon}).reason(); got != want {
-			t.Errorf("%s ahead: held for %q, want %q", ahead, got, want)
-		}
-	}
-}
-
 // FuzzPace: a pace that was edited by hand holds a workload back for an hour at most, and is forgotten.
 func FuzzPace(f *testing.F) {
 	f.Add(30.0, int64(0), 10)
@@ -144,44 +134,6 @@ func TestRatesOverRestarts(t *testing.T) {
 	}
 	if n := c.rolls(noon, time.Minute); n < 60 || n > 66 {
 		t.Errorf("%d rolls in a minute with twelve starts, want about 60", n)
-	}
-}
-
-// TestRatesAfterAFreeze: workloads that stood in line when everything was frozen do not go all at once at the thaw, however often they were
-// looked at meanwhile.
-func TestRatesAfterAFreeze(t *testing.T) {
-	for name, every := range map[string]int{"looked at each second": 1, "looked at once": 1000} {
-		c := newCrowd(300, "shop", turn.Limits{PerMinute: 60})
-		line := c.pass(t, turn.Line{}, control.Control{}, noon)
-		for s := 0; s < 1000; s += every {
-			line = c.pass(t, line, control.Frozen(control.Freeze{}), after(1+float64(s)))
-		}
-		for s := range 300 {
-			line = c.pass(t, line, control.Control{}, after(1010+float64(s)))
-		}
-		for s := range 300 {
-			if n := c.rolls(after(1010+float64(s)), time.Minute); n > 66 {
-				t.Fatalf("%s: %d in one minute after the thaw", name, n)
-			}
-		}
-		if n := c.rolls(noon, time.Hour); n != 300 {
-			t.Errorf("%s: %d rolled, want all", name, n)
-		}
-	}
-}
-
-// TestPlaceOutlivesAShortFreeze: a workload keeps its place if the freeze ends before its time comes.
-func TestPlaceOutlivesAShortFreeze(t *testing.T) {
-	c := newCrowd(10, "shop", turn.Limits{PerMinute: 6})
-	line := c.pass(t, turn.Line{}, control.Control{}, noon)
-	line = c.pass(t, line, control.Frozen(control.Freeze{}), after(2))
-	for s := 5; s <= 90; s += 5 {
-		line = c.pass(t, line, control.Control{}, after(float64(s)))
-	}
-	for i, at := range c.rolled {
-		if want := after(float64(10 * i)); !at.Equal(want) {
-			t.Errorf("%d rolled at %s, want %s", i, at.Sub(noon), want.Sub(noon))
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
@@ -78,14 +77,6 @@ func TestHalt(t *testing.T) {
 	f.expect(t, 5)
 	f.end(reloader.ReasonRolledOut)
 	f.expect(t, 30)
-}
-
-func TestHaltEndsWhenTheStalledRollsOut(t *testing.T) {
-	f := newFleet(30)
-	f.expect(t, 1)
-	f.end(reloader.ReasonStalled)
-	f[0].Rollout = reloader.ReasonRolledOut
-	f.expect(t, 4)
 }
 
 // TestCount: which workloads count, and as what.
@@ -201,15 +192,5 @@ func TestNext(t *testing.T) {
 	}
 	if !slices.Equal(held, before) {
 		t.Error("the list that was passed has changed")
-	}
-}
-
-// TestDecisionsAreOfTheMoment: a workload goes at the time that its hold named.
-func TestDecisionsAreOfTheMoment(t *testing.T) {
-	w := turn.Turn{Limits: turn.Limits{MinInterval: time.Minute}, Pace: turn.Pace{Rolls: 1, At: noon}}
-	for seconds, want := range map[float64]reloader.Reason{0: reloader.ReasonTooSoon, 59.999: reloader.ReasonTooSoon, 60: "", 61: ""} {
-		if got := (scene{turn: w, now: after(seconds)}).reason(); got != want {
-			t.Errorf("after %v s held for %q, want %q", seconds, got, want)
-		}
 	}
 }
