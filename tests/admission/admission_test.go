@@ -86,28 +86,6 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestServerSideApply: a tool that applies ConfigMap and Deployment together, in the way of Argo CD and Flux, makes one new ReplicaSet.
-func TestServerSideApply(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.apply("kustomize-controller", s.configFile("app", "one"), s.deploymentFile("web", "app", "1", auto))
-	s.settled("web")
-	for i, want := range []int{2, 3} {
-		s.apply("kustomize-controller", s.configFile("app", fmt.Sprint("value ", i)), s.deploymentFile("web", "app", fmt.Sprint("next-", i), auto))
-		if got := s.outcomes("web", i+1); got[i] != "Reloaded" {
-			t.Errorf("what Reroll makes of change %d: %v", i, got)
-		}
-		if n := s.replicaSets("web"); n != want {
-			t.Errorf("%d ReplicaSets after change %d, want %d", n, i, want)
-		}
-	}
-	before := s.deployment("web")
-	s.apply("kustomize-controller", s.deploymentFile("web", "app", "next-1", auto))
-	if diff := cmp.Diff(before.Spec, s.deployment("web").Spec); diff != "" {
-		t.Errorf("applied again, the spec becomes (-before +after):\n%s", diff)
-	}
-}
-
 // TestNothingRollsByItself: opting in, a label, the number of replicas and a dry run leave the pod template as it is, and anyone who has not
 // opted in is left alone altogether.
 func TestNothingRollsByItself(t *testing.T) {
@@ -141,47 +119,6 @@ func TestNothingRollsByItself(t *testing.T) {
 	}
 	if n := s.replicaSets("web"); n != 2 {
 		t.Errorf("%d ReplicaSets after a restart, want 2", n)
-	}
-}
-
-// TestTheMarksOfTools: a Deployment of SAP's pod-reloader or of Wave gets the hash with a new image, and keeps it; and so do the other kinds.
-func TestTheMarksOfTools(t *testing.T) {
-	s := newSite(t)
-	s.apply("client", s.configFile("app", "one"))
-	for name, tool := range map[string]struct{ asks, mark string }{
-		"wave": {`wave.pusher.com/update-on-config-change: "true"`, "wave.pusher.com/config-hash"},
-		"sap":  {"pod-reloader.cs.sap.com/configmaps: app", "pod-reloader.cs.sap.com/config-hash"},
-	} {
-		first := s.file(name+".yaml", strings.Replace(manifest(s.ns, name, "app", "1", "tool"), `tool: "true"`, tool.asks, 1))
-		file := s.file(name+".yaml", strings.Replace(manifest(s.ns, name, "app", "2", "tool"), `tool: "true"`, tool.asks, 1))
-		s.apply("client", first)
-		s.settled(name)
-		s.apply("client", file)
-		hash := s.deployment(name).Spec.Template.Annotations[tool.mark]
-		if len(hash) != 64 {
-			t.Fatalf("the hash of %s is %q", name, hash)
-		}
-		s.kubectl("replace", "--namespace="+s.ns, "-f", file)
-		if got := s.deployment(name).Spec.Template.Annotations[tool.mark]; got != hash {
-			t.Errorf("the hash of %s becomes %q, and was %q", name, got, hash)
-		}
-		if n := s.replicaSets(name); n != 2 {
-			t.Errorf("%s has %d ReplicaSets, want 2", name, n)
-		}
-	}
-	for _, kind := range []string{"StatefulSet", "DaemonSet"} {
-		name := strings.ToLower(kind)
-		text := strings.Replace(manifest(s.ns, name, "app", "1", auto), "kind: Deployment", "kind: "+kind, 1)
-		if kind == "StatefulSet" {
-			text = strings.Replace(text, "spec:\n", "spec:\n  serviceName: web\n", 1)
-		}
-		s.apply("client", s.file("workload.yaml", text))
-		s.apply("client", s.file("workload.yaml", strings.Replace(text, "example.com/web:1", "example.com/web:2", 1)))
-		made, err := shared.Kube.Kubectl(s.ctx, "get", "--namespace="+s.ns, kind, name, "-o", "yaml")
-		s.must(err)
-		if !strings.Contains(made, "STAKATER_APP_CONFIGMAP") {
-			t.Errorf("a %s with a new image is\n%s", kind, made)
-		}
 	}
 }
 

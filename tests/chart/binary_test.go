@@ -65,6 +65,10 @@ func binaryCases(t *testing.T) map[string]binaryCase {
 			folder: "default", set: "mode=split,admission.enabled=true,nats.url=" + natsserver.Start(t).ClientURL(),
 			kinds: builtIn, configs: both, refused: []string{"kube-system: namespaces/kube-system get"},
 		},
+		"ha": {
+			folder: "ha", set: "nats.existingSecret=,nats.url=" + natsserver.Start(t).ClientURL(), prepare: serveSelected,
+			kinds: append(slices.Clone(builtIn), "Rollout", "DeploymentConfig"), configs: both,
+		},
 		"audit":   {folder: "audit", kinds: builtIn, configs: both, refused: []string{"shop: secrets list"}},
 		"watched": {folder: "watched", set: "nats.url=,nats.existingSecret=,config.nats=null", kinds: builtIn, configs: both},
 	}
@@ -81,7 +85,6 @@ func serveSelected(t *testing.T, cluster *rig.Cluster) {
 
 // TestBinaryWorksWithItsRights runs the program itself with the arguments that the chart gives it and under the chart's own accounts. It is told
 // of changes by posts to its ingest, or watches them where it has none, rolls a workload of every kind, keeps marks that somebody drops where it admits, and is started twice.
-// TestRightsAreThoseThatAreUsed has what else it may meet.
 func TestBinaryWorksWithItsRights(t *testing.T) {
 	for name, c := range binaryCases(t) {
 		t.Run(name, func(t *testing.T) { c.run(t, startRig(t)) })
@@ -152,7 +155,7 @@ func expectKept(t *testing.T, cluster *rig.Cluster, round int) {
 	}
 }
 
-// rare is what the program does only when something comes in between: TestRightsAreThoseThatAreUsed lets it.
+// rare is what the program does only when something comes in between.
 var rare = map[string]string{
 	"secrets update":                          "a Job's manifest was left behind",
 	"apps/deployments get":                    "somebody else wrote it between the decision and the patch",

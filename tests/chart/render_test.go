@@ -53,17 +53,6 @@ func TestRenderedIsGolden(t *testing.T) {
 	}
 }
 
-// TestRenderedIsKnownToKubernetes decodes every object strictly.
-func TestRenderedIsKnownToKubernetes(t *testing.T) {
-	for _, folder := range valuesCases(t) {
-		t.Run(filepath.Base(folder), func(t *testing.T) {
-			for _, w := range workloads(t, decode(t, render(t, "--values", folder+"/values.yaml"))) {
-				checkMounts(t, w)
-			}
-		})
-	}
-}
-
 func checkService(t *testing.T, service *corev1.Service, labels map[string]string, ports map[string]bool) {
 	t.Helper()
 	for key, value := range service.Spec.Selector {

@@ -11,137 +11,15 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/kube"
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// usage is what a process does that was started with some values.
-type usage struct {
-	values string
-	// role is the process that it is; empty is serve.
-	role string
-	// prepare is what the cluster needs besides.
-	prepare func(t *testing.T, cluster *rig.Cluster)
-	options kube.Options
-	// lead says that there are several replicas, deletes that workloads reload on delete, and watch that configs are watched.
-	lead, deletes, watch bool
-	// templates are those of the chart with its rights, besides rbac.yaml.
-	templates []string
-	// clients says that clients of the API prove who they are, and act.
-	clients bool
-	// namespaces are those in which it works, kinds the workloads that it rolls there, configs what these use.
-	namespaces, kinds []string
-	configs           []reloader.Config
-	// listed are the kinds of config that it lists.
-	listed []reloader.ConfigKind
-	// refused are the requests that it makes in vain, and copes with.
-	refused []string
-}
-
-var (
-	prices   = reloader.Config{Kind: reloader.ConfigMap, Name: "prices"}
-	password = reloader.Config{Kind: reloader.Secret, Name: "password"}
-	vault    = reloader.Config{Kind: reloader.SecretProviderClass, Name: "vault"}
-	builtIn  = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"}
-)
-
-// usages are in this order because the last one's kinds stay served.
-var usages = []usage{
-	{
-		values: "default", watch: true, namespaces: []string{"shop"}, kinds: builtIn,
-		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret},
-	},
-	{
-		values: "audit", namespaces: []string{"shop"}, kinds: builtIn,
-		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
-	},
-	{
-		values: "full", clients: true, options: kube.Options{DryRun: true}, namespaces: []string{"shop"}, kinds: builtIn,
-		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap},
-	},
-	{
-		values: "namespaced", deletes: true, watch: true,
-		options: kube.Options{Scope: kube.Scope{
-			Namespaces: []string{"shop", "billing"}, IgnoredKinds: []string{"Job"}, IgnoredConfigs: []reloader.ConfigKind{reloader.Secret},
-		}},
-		namespaces: []string{"shop", "billing"}, kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"},
-		configs: []reloader.Config{prices}, listed: []reloader.ConfigKind{reloader.ConfigMap},
-		refused: []string{
-			"apps/deployments list", "configmaps list", "default: discovery.k8s.io/endpointslices/kubernetes get",
-			"kube-system: namespaces/kube-system get",
-		},
-	},
-	{
-		values: "ha", prepare: serveEverything, lead: true, deletes: true, watch: true, clients: true,
-		options: kube.Options{Scope: kube.Scope{
-			Rollouts: true, Classes: true, NamespaceSelector: labels.SelectorFromSet(labels.Set{"team": "a"}),
-		}},
-		namespaces: []string{"shop"}, kinds: append(slices.Clone(builtIn), "Rollout", "DeploymentConfig"),
-		configs: []reloader.Config{prices, password, vault}, listed: reloader.ConfigKinds,
-	},
-}
-
-// rolesUsages are those of the shape in which each role is a process, under an account of its own.
-var rolesUsages = []usage{
-	{values: "split", role: "api", clients: true},
-	{
-		values: "split", role: "dispatch", clients: true, lead: true, watch: true, namespaces: []string{"shop"}, kinds: builtIn,
-		configs: []reloader.Config{prices, password}, listed: []reloader.ConfigKind{reloader.ConfigMap, reloader.Secret},
-	},
-	{
-		values: "split", role: "admission", prepare: makeKey, namespaces: []string{"shop"}, configs: []reloader.Config{prices, password},
-		refused: []string{"kube-system: namespaces/kube-system get"},
-	},
-}
-
-// makeKey makes the key of digests, as a dispatcher does.
-func makeKey(t *testing.T, cluster *rig.Cluster) {
-	t.Helper()
-	c, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: cluster.Kubeconfig(), Namespace: namespace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.DigestKeys(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestRightsAreThoseThatAreUsed lets the program's only way to Kubernetes do, on a real API server and under the chart's own account,
-// all that there is to do: nothing may be refused, and no right may be left over.
-func TestRightsAreThoseThatAreUsed(t *testing.T) {
-	cluster := startRig(t)
-	for _, u := range append(rolesUsages, usages...) {
-		t.Run(u.values+u.role, func(t *testing.T) {
-			objects := rendered(t, u.values)
-			name := account(t, objects, u.role)
-			granted := grantsOf(objects, name)
-			forgetOwn(t, cluster)
-			if u.prepare != nil {
-				u.prepare(t, cluster)
-			}
-			bind(t, cluster, u.values, u.templates...)
-			w := newWitness(t, cluster, accountUser+name)
-			u.exercise(t, w, cluster.Client())
-			// Watches begin in the background.
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			if err := line.Poll(ctx, func(context.Context) error { return w.unused(granted) }); err != nil {
-				t.Error(err)
-			}
-			if diff := gocmp.Diff(u.refused, w.refused()); diff != "" {
-				t.Errorf("requests that were refused (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
+var builtIn = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"}
 
 // accountUser precedes the name of an account of the release in that of its user.
 const accountUser = "system:serviceaccount:" + namespace + ":"
@@ -198,12 +76,6 @@ func serveEverything(t *testing.T, cluster *rig.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// forgetOwn takes away what an earlier process keeps in its namespace.
-func forgetOwn(t *testing.T, cluster *rig.Cluster) {
-	t.Helper()
-	kubectl(t, cluster, "delete", "--namespace="+namespace, "secrets,configmaps,leases", "--all")
 }
 
 // bind installs the chart's roles and takes them away at the end.

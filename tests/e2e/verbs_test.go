@@ -252,54 +252,6 @@ func TestNamelessBesideAnEdit(t *testing.T) {
 	}
 }
 
-func TestImmutable(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, shared)
-	yes := true
-	for i, value := range []string{"a", "b"} {
-		cm := configMap("fixed", map[string]string{"k": value})
-		cm.Immutable = &yes
-		if i > 0 {
-			r.delete("fixed")
-		}
-		r.create(cm)
-		if i == 0 {
-			r.create(deployment("web", usesEnvFrom("fixed")))
-			r.waitBaseline("web", 1)
-		}
-	}
-	r.expectRolls("web", 1)
-}
-
-func TestSecretAndNamesWithDots(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, shared)
-	r.create(secret("tls.example.com", map[string]string{"key": "a"}))
-	r.create(configMap("app.config.v2", map[string]string{"k": "a"}))
-	r.create(deployment("web", usesEnvFrom("app.config.v2"), usesSecretVolume("tls.example.com")))
-	r.waitBaseline("web", 2)
-	r.setData("app.config.v2", "k", "b")
-	r.expectRolls("web", 1)
-	_, err := r.client.CoreV1().Secrets(r.ns).Patch(r.ctx, "tls.example.com", types.MergePatchType, []byte(`{"stringData":{"key":"b"}}`), metav1.PatchOptions{})
-	r.must(err)
-	r.expectRolls("web", 2)
-	if env := r.env("web"); env["STAKATER_APP_CONFIG_V2_CONFIGMAP"] == "" || env["STAKATER_TLS_EXAMPLE_COM_SECRET"] == "" {
-		t.Errorf("marks are missing: %v", env)
-	}
-}
-
-// env returns the literal environment of a Deployment's first container.
-func (r *room) env(name string) map[string]string {
-	r.t.Helper()
-	d, err := r.client.AppsV1().Deployments(r.ns).Get(r.ctx, name, metav1.GetOptions{})
-	r.must(err)
-	found := map[string]string{}
-	for _, e := range d.Spec.Template.Spec.Containers[0].Env {
-		found[e.Name] = e.Value
-	}
-	return found
-}
-
 // longWindow is the annotation with the quiet window of a workload. The line's own is too short for three edits by a busy machine.
 const longWindow = "reroll.dev/window"
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -25,14 +24,6 @@ var witnesses = map[string]func(*room) (seen func()){
 		r.waitBaseline("patterned", 0)
 		return func() { r.waitEdge("patterned", "app-") }
 	},
-}
-
-func TestWitnessesAreOfVerbs(t *testing.T) {
-	for name := range witnesses {
-		if verbs[name].do == nil {
-			t.Errorf("there is no verb %q", name)
-		}
-	}
 }
 
 // counted waits until ingest has taken one more event with a result.

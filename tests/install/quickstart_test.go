@@ -69,52 +69,6 @@ func TestQuickStart(t *testing.T) {
 	}
 }
 
-// TestReadme follows the quick start of the README: its commands are for a Deployment that exists already.
-func TestReadme(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
-	defer cancel()
-	sections, err := guide.Read(root + "/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(sections) != 1 || len(sections[0].Commands) != 2 {
-		t.Fatalf("the README has other commands than an installation and an edit: %q", sections)
-	}
-	r := newReader(t)
-	cluster, err := kube.Start(ctx, kube.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Stop)
-	r.Env = append(r.Env, "KUBECONFIG="+cluster.Kubeconfig())
-	r.kubectl(t, cluster.Command(ctx).Path)
-	r.Follow(t, "kubectl create configmap settings --from-literal=colour=blue", "kubectl create deployment web --image=registry.k8s.io/pause:3.10",
-		"kubectl set env deployment/web --from=configmap/settings")
-	r.Follow(t, sections[0].Commands[0])
-	p := newPod(t)
-	p.start(ctx, t, cluster)
-	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
-	steps := strings.Split(sections[0].Commands[1], "\n")
-	if len(steps) != 3 {
-		t.Fatalf("the steps are %q, not to opt in, edit and ask", steps)
-	}
-	r.Follow(t, steps[0])
-	p.expectBaseline(ctx, t, "default")
-	r.Follow(t, steps[1])
-	p.await(ctx, t, "/api/v1/reloads?namespace=default", func(answer map[string]any) error {
-		if items, _ := answer["items"].([]any); len(items) == 0 {
-			return errors.New("nothing has rolled")
-		}
-		return nil
-	})
-	told := r.Follow(t, steps[2])
-	for _, want := range []string{"default/Deployment/web", "settings"} {
-		if !strings.Contains(told, want) {
-			t.Errorf("%q is not in what is told:\n%s", want, told)
-		}
-	}
-}
-
 // TestEverySectionIsFollowed: no command of the quick start is outside the sections that TestQuickStart follows.
 func TestEverySectionIsFollowed(t *testing.T) {
 	var names []string

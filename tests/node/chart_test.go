@@ -4,11 +4,7 @@ package node
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,9 +30,7 @@ func TestChart(t *testing.T) {
 		name string
 		run  func(s *site)
 	}{
-		{"the pod has what the chart gives it, and no more", (*site).expectConfined},
 		{"a change of a config rolls", (*site).expectRoll},
-		{"a new certificate is taken", (*site).expectRotated},
 		{"a killed container doubles nothing", (*site).expectKilled},
 		{"an upgrade loses nothing", func(s *site) { s.expectUpgraded(string(first.UID)) }},
 		{"uninstalling leaves nothing behind", (*site).expectUninstalled},
@@ -59,55 +53,6 @@ func (s *site) expectRestricted() {
 	if err == nil || !strings.Contains(err.Error(), "restricted") {
 		s.t.Errorf("a pod that may do anything: %v", err)
 	}
-}
-
-// expectStripped fails the test unless a process of the release is nobody's, and can become nobody else.
-func (s *site) expectStripped(args ...string) (pid int) {
-	s.t.Helper()
-	if pid = s.process(args...); pid == 0 {
-		s.t.Fatalf("no process runs %v", args)
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	s.must(err)
-	for _, want := range []string{
-		"Uid:\t65532\t65532\t65532\t65532\n", "Gid:\t65532\t65532\t65532\t65532\n", "Groups:\t65532 \n",
-		"CapPrm:\t0000000000000000\n", "CapEff:\t0000000000000000\n", "CapBnd:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Seccomp:\t2\n",
-	} {
-		if !strings.Contains(string(status), want) {
-			s.t.Errorf("no %q in the status of the process of %v:\n%s", want, args, status)
-		}
-	}
-	return pid
-}
-
-// expectConfined looks at the process, at what it sees mounted, and at whose its volume is.
-func (s *site) expectConfined() {
-	pid := s.expectStripped("/reroll", "serve")
-	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mounts", pid))
-	s.must(err)
-	for line := range strings.Lines(string(mounts)) {
-		// Device, place, type, options.
-		fields := strings.Fields(line)
-		readOnly := slices.Contains(strings.Split(fields[3], ","), "ro")
-		if want, ours := places[fields[1]]; ours && readOnly != want {
-			s.t.Errorf("read-only is %t: %s", readOnly, line)
-		}
-	}
-	for place := range places {
-		if !strings.Contains(string(mounts), " "+place+" ") {
-			s.t.Errorf("nothing is mounted at %s:\n%s", place, mounts)
-		}
-	}
-	info, err := os.Stat(filepath.Join(s.dir, "volume"))
-	s.must(err)
-	if group := info.Sys().(*syscall.Stat_t).Gid; group != nobody {
-		s.t.Errorf("the volume belongs to the group %d", group)
-	}
-}
-
-// places are what is mounted in the pod, and whether it is read-only.
-var places = map[string]bool{
-	"/": true, "/var/lib/reroll": false, "/etc/reroll/ingest-tls": true, "/var/run/secrets/kubernetes.io/serviceaccount": true,
 }
 
 // expectRoll: what changes in a ConfigMap or a Secret is in the environment of new pods, once each, and the audit event has come from the
@@ -147,32 +92,6 @@ func (s *site) mark(name string) string {
 	return ""
 }
 
-// expectRotated: the kubelet brings a new certificate into the running pod, which shows it from then on, and is still believed.
-func (s *site) expectRotated() {
-	before := s.served()
-	s.certificates()
-	s.await(func(context.Context) error {
-		if s.served() == before {
-			return fmt.Errorf("the certificate is still %s", before)
-		}
-		return nil
-	})
-	s.greet("hello again")
-	s.says("GREETING=hello again")
-	s.rolls(3)
-	s.ready(0, "")
-}
-
-// served returns the number of the certificate that the Service shows.
-func (s *site) served() string {
-	s.t.Helper()
-	// Whose it is, the API server checks.
-	conn, err := tls.Dial("tcp", ingestAddress+":9443", &tls.Config{InsecureSkipVerify: true, ServerName: ingestHost})
-	s.must(err)
-	defer conn.Close() //nolint:errcheck // nothing was sent
-	return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
-}
-
 // expectKilled: the kubelet starts the container again, with its volume; what changed meanwhile rolls once, and nothing rolls again.
 func (s *site) expectKilled() {
 	pid := s.process("/reroll", "serve")
@@ -182,7 +101,7 @@ func (s *site) expectKilled() {
 	s.says("GREETING=while it was dead")
 	s.greet("when it was back")
 	s.says("GREETING=when it was back")
-	s.rolls(5)
+	s.rolls(4)
 }
 
 // expectUpgraded: another value rolls Reroll itself. What changes while its pod is replaced rolls once, and the history stays.
@@ -191,7 +110,7 @@ func (s *site) expectUpgraded(old string) {
 	s.greet("in between")
 	s.ready(0, old)
 	s.says("GREETING=in between")
-	s.rolls(6)
+	s.rolls(5)
 }
 
 // expectUninstalled: nothing of Reroll is left.

@@ -179,23 +179,3 @@ func answers(ctx context.Context, l *line.Line) (texts map[string]string, err er
 	texts["apiserver"] = string(text)
 	return texts, err
 }
-
-// TestMissingMetricsAreNoticed shows that the look above can fail.
-func TestMissingMetricsAreNoticed(t *testing.T) {
-	there := exposed{}
-	there.read("# TYPE reroll_held_workloads gauge\nreroll_held_workloads{reason=\"Frozen\"} 0\n", "")
-	for query, wrong := range map[string]bool{
-		`sum by (reason) (reroll_held_workloads)`:                        false,
-		`reroll_held_workloads{job="a",reason=~"Frozen"}`:                false,
-		`reroll:made:by_a_rule`:                                          false,
-		`reroll_hold_workloads`:                                          true,
-		`reroll_held_workloads{reason=~"Frozen|Cold"}`:                   true,
-		`reroll_held_workloads{why="Frozen"}`:                            true,
-		`sum by (why) (reroll_held_workloads)`:                           true,
-		`reroll_held_workloads{reason="Frozen"} > reroll_hold_workloads`: true,
-	} {
-		if err := there.check(query, []string{"reroll:made:by_a_rule"}); (err != nil) != wrong {
-			t.Errorf("%s: %v, want an error: %t", query, err, wrong)
-		}
-	}
-}

@@ -101,23 +101,6 @@ func TestCronJobStartedBeforeACrashIsNotStartedAgain(t *testing.T) {
 	}
 }
 
-func TestCronJobThatMovedStartsNothing(t *testing.T) {
-	namespace, name := makeCronJob(t)
-	c := connect(t, cluster.Kubeconfig())
-	w := read(t, c, "CronJob", namespace, name)
-	suspend := []byte(`{"spec":{"suspend":true}}`)
-	cronJobs := cluster.Client().BatchV1().CronJobs(namespace)
-	if _, err := cronJobs.Patch(t.Context(), name, types.MergePatchType, suspend, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Roll(t.Context(), w, rollOf(t, w)); !apierrors.IsConflict(err) {
-		t.Errorf("suspended since it was read: %v, want a conflict", err)
-	}
-	if n := len(jobsIn(t, namespace)); n != 0 {
-		t.Errorf("%d Jobs of a suspended CronJob", n)
-	}
-}
-
 func TestCronJobWhoseJobNameIsTaken(t *testing.T) {
 	namespace, name := makeCronJob(t)
 	c := connect(t, cluster.Kubeconfig())

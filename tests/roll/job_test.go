@@ -2,7 +2,6 @@ package roll
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -226,68 +225,10 @@ func TestLateDeleteLosesNoJob(t *testing.T) {
 	}
 }
 
-func TestRecreationTakesFiveRequests(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	makeJob(t, namespace, nil)
-	p := newProxy(t)
-	c := connect(t, p.Kubeconfig)
-	w := read(t, c, "Job", namespace, "import")
-	if _, err := c.Roll(p.dieAfter(t, 100, false), w, rollOf(t, w)); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"GET", "POST", "DELETE", "POST", "DELETE"}, p.passed()); diff != "" {
-		t.Errorf("requests (-want +got), on which the tests of crashes rely:\n%s", diff)
-	}
-}
-
-func TestJobThatMovedIsLeftAlone(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		move   func(t *testing.T, namespace string)
-		is     func(error) bool
-	}{
-		"suspended": {"it would be resumed by nobody", func(t *testing.T, namespace string) {
-			patchJob(t, namespace, `{"spec":{"suspend":true}}`)
-		}, apierrors.IsConflict},
-		"replaced": {"the new one may have the content already", func(t *testing.T, namespace string) {
-			deleteJob(t, namespace)
-			makeJob(t, namespace, nil)
-		}, apierrors.IsConflict},
-		"deleted": {"somebody wanted it gone", deleteJob, apierrors.IsNotFound},
-	}
-	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
-			makeJob(t, namespace, nil)
-			c := connect(t, cluster.Kubeconfig())
-			w := read(t, c, "Job", namespace, "import")
-			r := rollOf(t, w)
-			test.move(t, namespace)
-			before := jobsIn(t, namespace)
-			if _, err := c.Roll(t.Context(), w, r); !test.is(err) {
-				t.Errorf("Roll: %v; %s", err, test.reason)
-			}
-			after := jobsIn(t, namespace)
-			if len(after) != len(before) || len(after) == 1 && after[0].UID != before[0].UID || kept(t, w.UID) != 0 {
-				t.Errorf("Jobs %v, then %v, manifests %d; %s", before, after, kept(t, w.UID), test.reason)
-			}
-		})
-	}
-}
-
 func patchJob(t *testing.T, namespace, patch string) {
 	t.Helper()
 	jobs := cluster.Client().BatchV1().Jobs(namespace)
 	if _, err := jobs.Patch(t.Context(), "import", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func deleteJob(t *testing.T, namespace string) {
-	t.Helper()
-	background := metav1.DeletePropagationBackground
-	jobs := cluster.Client().BatchV1().Jobs(namespace)
-	if err := jobs.Delete(t.Context(), "import", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -341,20 +282,5 @@ func TestJobWithFinalizerIsRecreatedOnceItIsGone(t *testing.T) {
 	job := getJob(t, namespace)
 	if diff := cmp.Diff([]string{"example.test/held"}, job.Finalizers); diff != "" || job.UID == w.UID {
 		t.Errorf("finalizers of the new Job (-want +got):\n%s", diff)
-	}
-}
-
-func TestJobTooLargeToBeSafeIsNotDeleted(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	makeJob(t, namespace, func(job *batchv1.Job) {
-		job.Spec.Template.Spec.Containers[0].Env[0].Value = strings.Repeat("x", corev1.MaxSecretSize)
-	})
-	c := connect(t, cluster.Kubeconfig())
-	w := read(t, c, "Job", namespace, "import")
-	if _, err := c.Roll(t.Context(), w, rollOf(t, w)); !apierrors.IsRequestEntityTooLargeError(err) {
-		t.Errorf("Roll: %v, want a refusal for good", err)
-	}
-	if job := getJob(t, namespace); job.UID != w.UID || job.DeletionTimestamp != nil {
-		t.Error("the Job was deleted although its manifest could not be kept")
 	}
 }

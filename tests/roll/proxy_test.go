@@ -137,10 +137,3 @@ func (p *proxy) live() {
 	defer p.mu.Unlock()
 	p.left = -1
 }
-
-// passed returns the methods of the requests that passed since dieAfter.
-func (p *proxy) passed() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.seen
-}
