@@ -138,17 +138,6 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestOlderWrites: a State never goes back to an older write of a config, as a read of before a restore of etcd would have it.
-func TestOlderWrites(t *testing.T) {
-	s := stateOf(t, 5, map[reloader.Config]string{config: "newer", other: "new"})
-	before := deployment{opted: auto, image: "1", applied: s.Annotation(), hash: hashOf(s)}
-	after := before
-	after.image = "2"
-	if _, patch := answered(t, rulesOf(t), before.raw(t), after.raw(t), &world{values: map[reloader.Config]string{config: "o", other: "new"}}); patch != nil {
-		t.Errorf("patch %s", patch)
-	}
-}
-
 // TestForgotten: the State drops configs that the workload does not use any more, so that names with a hash of the content do not add up.
 func TestForgotten(t *testing.T) {
 	gone := reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: "app-5f7d"}
@@ -196,31 +185,6 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestMarkWithoutPlace: the State has a config whose mark has no place.
-func TestMarkWithoutPlace(t *testing.T) {
-	long := reloader.Config{Kind: reloader.ConfigMap, Namespace: namespace, Name: "a-name-that-is-too-long-for-the-key-of-an-annotation"}
-	before := deployment{opted: map[string]string{"trigger.k8s.io/triggering-configMaps": long.Name}, image: "1"}
-	after := before
-	after.image = "2"
-	got, _ := answered(t, rulesOf(t), before.raw(t), after.raw(t), &world{values: map[reloader.Config]string{long: "new"}})
-	if want := stateOf(t, 1, map[reloader.Config]string{long: "new"}).Annotation(); got.Annotations[applied.Key] != want {
-		t.Errorf("the State is %q, want %q", got.Annotations[applied.Key], want)
-	}
-}
-
-// TestLabelsChoose: a selector is about the labels of configs.
-func TestLabelsChoose(t *testing.T) {
-	for label, chosen := range map[string]bool{"web": true, "db": false} {
-		before := deployment{opted: map[string]string{"reroll.dev/configmap-selector": "app=web"}, image: "1"}
-		after := before
-		after.image = "2"
-		w := &world{values: map[reloader.Config]string{config: "new", other: "new"}, labels: map[string]string{"app": label}}
-		if _, patch := answered(t, rulesOf(t), before.raw(t), after.raw(t), w); (patch != nil) != chosen {
-			t.Errorf("label %s: patch %s", label, patch)
-		}
-	}
-}
-
 // TestOneAnnotation: the annotation that has room for one mark keeps it in a new template.
 func TestOneAnnotation(t *testing.T) {
 	r := rulesOf(t)
@@ -234,16 +198,6 @@ func TestOneAnnotation(t *testing.T) {
 	again, _ := answered(t, r, rawOf(t, made), one.raw(t), w)
 	if diff := cmp.Diff(made.Spec.Template.Annotations, again.Spec.Template.Annotations); diff != "" {
 		t.Errorf("a new image (-before +after):\n%s", diff)
-	}
-}
-
-// TestPatterns: with a pattern, each variable that looks like a mark is one.
-func TestPatterns(t *testing.T) {
-	opted := map[string]string{"configmap.reloader.stakater.com/reload": "not-.*"}
-	before := deployment{opted: opted, env: env("A", "1", "STAKATER_NOT_REFERENCED_CONFIGMAP", "ab")}
-	got, _ := answered(t, rulesOf(t), before.raw(t), deployment{opted: opted, env: env("A", "1")}.raw(t), &world{})
-	if diff := cmp.Diff(before.object(), got); diff != "" {
-		t.Errorf("(-before +after):\n%s", diff)
 	}
 }
 

@@ -1,12 +1,9 @@
 package admission
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -194,52 +191,6 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%d %s, want %d and %q", answer.Code, answer.Body, tc.code, tc.says)
 			}
 		})
-	}
-}
-
-// TestSlowSenderKeepsNoTurn: anyone who sends half a body is answered when the time that an answer is waited for is over.
-func TestSlowSenderKeepsNoTurn(t *testing.T) {
-	handler := newHandler(t, &world{}, nil)
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	for range maxMemory / (readBytes + 100) {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if _, err := fmt.Fprintf(conn, "POST %s?timeout=1s HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{", provenPath(t)); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			answer.Body.Close()
-			if answer.StatusCode != http.StatusBadRequest {
-				t.Errorf("%s, want 400", answer.Status)
-			}
-		}()
-	}
-	answer, err := server.Client().Post(server.URL+provenPath(t), "application/json", bytes.NewReader(request(t, imageOne.object(), imageTwo.object(), nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		t.Errorf("somebody else gets %s", answer.Status)
-	}
-}
-
-// TestPatience: who waits for a shorter time is answered before it is over.
-func TestPatience(t *testing.T) {
-	for query, want := range map[string]time.Duration{
-		"": longestReview, "?timeout=10s": longestReview, "?timeout=1s": 700 * time.Millisecond, "?timeout=1ns": shortestReview, "?timeout=soon": longestReview,
-	} {
-		if got := patience(httptest.NewRequestWithContext(t.Context(), http.MethodPost, provenPath(t)+query, nil)); got != want {
-			t.Errorf("%q: %s, want %s", query, got, want)
-		}
 	}
 }
 

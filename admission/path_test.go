@@ -37,17 +37,6 @@ func TestPathOfTheHour(t *testing.T) {
 	}
 }
 
-// TestPathWhileTheKeyIsRotated: processes that know the new key and those that do not yet agree at every step of a rotation.
-func TestPathWhileTheKeyIsRotated(t *testing.T) {
-	now := time.Now()
-	before, during, after := ringOf(t, 'a'), ringOf(t, 'b', 'a'), ringOf(t, 'b')
-	for i, pair := range [][2]*digest.Ring{{before, during}, {during, before}, {after, during}, {during, during}} {
-		if !knowsPath(pair[1], PathAt(pair[0], now), now) {
-			t.Errorf("pair %d: the second does not know the path of the first", i)
-		}
-	}
-}
-
 // TestOnlyTheProvenAreAnswered: without the path nothing of a request is read, not even its body.
 func TestOnlyTheProvenAreAnswered(t *testing.T) {
 	for _, tc := range []struct {

@@ -53,17 +53,6 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-func TestValidateCluster(t *testing.T) {
-	for name, valid := range map[string]bool{
-		"local": true, "eu-west-1": true, strings.Repeat("c", 63): true,
-		"": false, "a.b": false, "A": false, "a_b": false, "-a": false, "a\n": false, strings.Repeat("c", 64): false,
-	} {
-		if err := reloader.ValidateCluster(name); (err == nil) != valid {
-			t.Errorf("ValidateCluster(%q) = %v, want valid %v", name, err, valid)
-		}
-	}
-}
-
 func TestWorkloadRefValidate(t *testing.T) {
 	good := reloader.WorkloadRef{Kind: "Deployment", Namespace: "ns", Name: "app.v1"}
 	if err := good.Validate(); err != nil {

@@ -242,14 +242,6 @@ func decodes[R reloader.Record](data []byte) error {
 	return err
 }
 
-func TestEncodeRefusesWhatCannotBeDecoded(t *testing.T) {
-	r := wholeCluster
-	r.Version = strings.Repeat("x", reloader.MaxWireBytes)
-	if data, err := reloader.Encode(r); err == nil {
-		t.Errorf("encoded %d bytes", len(data))
-	}
-}
-
 func FuzzDecodeHint(f *testing.F)     { fuzz(f, wholeHint) }
 func FuzzDecodeChange(f *testing.F)   { fuzz(f, wholeChange) }
 func FuzzDecodeReload(f *testing.F)   { fuzz(f, wholeReload) }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -54,17 +53,6 @@ func (l looks) workload(t *testing.T) *workload.Workload {
 	d.Spec.Template = l.spec()
 	d.Spec.Template.Spec.SchedulerName = l.scheduler
 	w, err := workload.Deployment.Strip(d, Keeps(view().All))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-func (l looks) cronJob(t *testing.T) *workload.Workload {
-	t.Helper()
-	j := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations}}
-	j.Spec.JobTemplate.Spec.Template = l.spec()
-	w, err := workload.CronJob.Strip(j, Keeps(view().All))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,52 +245,6 @@ func TestFindings(t *testing.T) {
 				t.Logf("%+v", found)
 			}
 		})
-	}
-}
-
-// TestOthersKinds: what a tool has never handled, Reroll does not look after in its words.
-func TestOthersKinds(t *testing.T) {
-	w := looks{annotations: map[string]string{"configmap.fabric8.io/update-on-change": "app"}}.cronJob(t)
-	r := report(t, w, workload.Pods{})
-	if len(r.Findings) != 0 || len(r.Configs) != 0 || len(r.Dialects) != 0 {
-		t.Errorf("%+v", r)
-	}
-}
-
-// TestUnreadable: what could not be read is said to be unknown, and does not roll.
-func TestUnreadable(t *testing.T) {
-	w := looks{annotations: map[string]string{"reloader.stakater.com/auto": "true"}}.workload(t)
-	app := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}
-	r, err := view().Report(Input{Workload: w, Configs: map[reloader.Config]Known{app: {Fault: "forbidden"}}, Names: names})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !r.Unknown || r.Rolls || r.Configs[0].State != Unknown {
-		t.Errorf("%+v", r)
-	}
-}
-
-// TestUntouched: workloads that have nothing to do with any tool are not looked at.
-func TestUntouched(t *testing.T) {
-	for name, l := range map[string]looks{
-		"plain":      {annotations: map[string]string{"example.com/a": "b"}},
-		"ours alone": {annotations: map[string]string{"reroll.dev/auto": "true"}},
-	} {
-		if view().Touched(l.workload(t)) {
-			t.Errorf("%s is looked at", name)
-		}
-	}
-}
-
-// TestContentsAreReadForMarksAlone: without a mark, nothing depends on the content.
-func TestContentsAreReadForMarksAlone(t *testing.T) {
-	auto := map[string]string{"reloader.stakater.com/auto": "true"}
-	if _, contents := view().Wants(looks{annotations: auto}.workload(t), names); contents {
-		t.Error("contents are read for nothing")
-	}
-	marked := looks{annotations: auto, env: []corev1.EnvVar{{Name: "STAKATER_APP_CONFIGMAP", Value: sha("")}}}
-	if _, contents := view().Wants(marked.workload(t), names); !contents {
-		t.Error("a mark is compared with nothing")
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/reroll-dev/reroll/reloader/control"
 )
@@ -56,21 +55,6 @@ func TestFreeze(t *testing.T) {
 				t.Errorf("%s: frozen %v until %v, problem %q", c.reason, frozen, freeze.Until, got.Problem)
 			}
 		})
-	}
-}
-
-// TestOtherKeysFreeze: anyone who writes another key means something by it.
-func TestOtherKeysFreeze(t *testing.T) {
-	c := control.Parse(map[string]string{control.Key: "", "freeze": "true"})
-	if f, frozen := c.Freeze(now); !frozen || !strings.Contains(f.Reason, `unknown key "freeze"`) {
-		t.Errorf("%+v", c)
-	}
-}
-
-func TestWhoFroze(t *testing.T) {
-	f, frozen := parse("freeze: {by: alice, since: 2026-11-21T11:00:00Z, reason: sale}").Freeze(now)
-	if !frozen || f.By != "alice" || f.Reason != "sale" || f.Since.Format(time.RFC3339) != "2026-11-21T11:00:00Z" {
-		t.Errorf("%+v", f)
 	}
 }
 
@@ -199,35 +183,11 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestWindowsKeepTheirHourInSummer: a window is tied to the clock on the wall.
-func TestWindowsKeepTheirHourInSummer(t *testing.T) {
-	w, err := control.ParseWindow("CRON_TZ=Europe/Berlin 0 22 * * * 1h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, open := range []time.Time{time.Date(2026, 1, 10, 21, 30, 0, 0, time.UTC), time.Date(2026, 7, 10, 20, 30, 0, 0, time.UTC)} {
-		if !w.Open(open) {
-			t.Errorf("closed at %s", open)
-		}
-		if w.Open(open.Add(time.Hour)) {
-			t.Errorf("open at %s", open.Add(time.Hour))
-		}
-	}
-}
-
 func TestFaultyWindows(t *testing.T) {
 	for _, text := range []string{"", "6h", "0 22 * * *", "0 22 * * * 1s", "0 22 * * * 200h", "0 25 * * * 1h", "CRON_TZ=Nowhere/City 0 22 * * * 1h", strings.Repeat("x", 300)} {
 		if w, err := control.ParseWindow(text); err == nil {
 			t.Errorf("%q is taken for %v", text, w)
 		}
-	}
-}
-
-// TestLongReason: what is too long is cut between characters.
-func TestLongReason(t *testing.T) {
-	f, _ := parse("freeze: {reason: a" + strings.Repeat("ü", 300) + "}").Freeze(now)
-	if !utf8.ValidString(f.Reason) || len(f.Reason) > 256 || !strings.HasSuffix(f.Reason, "ü") {
-		t.Errorf("%d bytes: %q", len(f.Reason), f.Reason)
 	}
 }
 
@@ -248,21 +208,6 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("it is read with %q and edited with %v", c.Problem, err)
 		} else if again := control.Parse(data); again.Problem != c.Problem {
 			t.Fatalf("written again it has the problem %q", again.Problem)
-		}
-	})
-}
-
-func FuzzParseWindow(f *testing.F) {
-	f.Add("CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h")
-	f.Add("@every 1h 1h")
-	f.Add("TZ= 0 0 1 1 * 1h")
-	f.Fuzz(func(t *testing.T, text string) {
-		w, err := control.ParseWindow(text)
-		if err != nil {
-			return
-		}
-		if at := control.Opening([]control.Window{w}, now); !at.IsZero() && at.Before(now) {
-			t.Fatalf("opens at %v", at)
 		}
 	})
 }

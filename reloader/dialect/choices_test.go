@@ -1,7 +1,6 @@
 package dialect_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -50,48 +49,4 @@ func TestPause(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestChosenStrategy(t *testing.T) {
-	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}
-	for name, c := range map[string]struct{ kind, value, want string }{
-		"restart":        {"Rollout", "restart", "restart"},
-		"rollout":        {"Rollout", "rollout", ""},
-		"another word":   {"Rollout", "Restart", ""},
-		"not a Rollout":  {"Deployment", "restart", ""},
-		"says nothing":   {"Rollout", "", ""},
-		"not even words": {"Rollout", "\x00", ""},
-	} {
-		if got := set.Compile(ofKind(c.kind, annotations{rollout: c.value})).Chosen.Strategy; got != c.want {
-			t.Errorf("%s: strategy %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestFaultyChoicesAreProblems(t *testing.T) {
-	d := dialect.Stakater(dialect.StakaterOptions{})
-	w := ofKind("Deployment", annotations{auto: "true", period: "soon", rollout: "restart"})
-	plan := dialect.Set{d}.Compile(w)
-	got := strings.Join(plan.Problems, "\n")
-	for _, want := range []string{period + `: "soon" is not a duration`, rollout + ": says nothing on a Deployment, only on a Rollout"} {
-		if !plan.OptedIn() || !strings.Contains(got, want) {
-			t.Errorf("problems %q, want %q", got, want)
-		}
-	}
-}
-
-func FuzzPause(f *testing.F) {
-	f.Add("5m", "2026-11-21T08:00:00Z")
-	f.Add("-1ns", "")
-	f.Add("9223372036854775807ns", "9999-12-31T23:59:59Z")
-	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}
-	f.Fuzz(func(t *testing.T, p, at string) {
-		got := set.Compile(ofKind("Deployment", annotations{period: p, pausedAt: at})).Chosen.Pause
-		if got.Period < 0 || got.Period > 7*24*time.Hour {
-			t.Fatalf("period %s", got.Period)
-		}
-		if !got.Begun || !got.Until.IsZero() && got.Period == 0 {
-			t.Fatalf("%+v: a pause without a period ends at once", got)
-		}
-	})
 }

@@ -1,7 +1,6 @@
 package dialect_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +9,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 func TestStakaterHash(t *testing.T) {
@@ -38,47 +36,6 @@ func TestStakaterHash(t *testing.T) {
 		if got := d.Hash(c.content); got != c.want {
 			t.Errorf("%s: hash = %s, want %s: %s", name, got, c.want, c.reason)
 		}
-	}
-}
-
-func TestStakaterHashSortsWholeEntries(t *testing.T) {
-	d := dialect.Stakater(dialect.StakaterOptions{})
-	// As entries, a-=1 comes before a=1, because - sorts before =; as keys, a comes first.
-	a := digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a": "1", "a-": "1"}})
-	sameBytes := digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a-": "1;a=1"}})
-	if d.Hash(a) != d.Hash(sameBytes) {
-		t.Error("the entries are sorted by key and not as the tool sorts them")
-	}
-}
-
-func TestKeepsAnnotation(t *testing.T) {
-	d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: true})
-	for key, want := range map[string]bool{
-		auto: true, cmAuto: true, secAuto: true, cmList: true, secList: true, cmExclude: true, scExclude: true, search: true, match: true, ignore: true,
-		"reloader.stakater.com/last-reloaded-from": true, "reroll.dev/applied": true, "reroll.dev/config-hash": true,
-		"": false, "--auto-reload-all": false, corev1.LastAppliedConfigAnnotation: false, "app.kubernetes.io/auto": false,
-	} {
-		if got := d.KeepsAnnotation(key); got != want {
-			t.Errorf("KeepsAnnotation(%q) = %v, want %v", key, got, want)
-		}
-		if got := (dialect.Set{d}).KeepsAnnotation(key); got != want {
-			t.Errorf("Set.KeepsAnnotation(%q) = %v, want %v", key, got, want)
-		}
-	}
-}
-
-func TestStrategy(t *testing.T) {
-	w := app(annotations{"": "empty key", "my/strategy": "annotations"}, nil)
-	if got := (dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}).Compile(w).Chosen.Strategy; got != "" {
-		t.Errorf("Stakater's workloads choose %q; it has no such annotation", got)
-	}
-	own := &dialect.Dialect{Choices: []dialect.Choice{{Key: "my/strategy", Read: func(_ *workload.Workload, value string, chosen *dialect.Chosen) error {
-		chosen.Strategy = value
-		return nil
-	}}}}
-	plan := dialect.Set{own}.Compile(w)
-	if got := plan.Chosen.Strategy; got != "annotations" || !own.KeepsAnnotation("my/strategy") {
-		t.Errorf("Strategy = %q, kept %v", got, own.KeepsAnnotation("my/strategy"))
 	}
 }
 
@@ -148,47 +105,4 @@ func TestPlanOfSeveralDialects(t *testing.T) {
 	if _, ok := set.Named("none"); ok {
 		t.Error("Named finds what is not there")
 	}
-}
-
-// TestWithout: a kind of config that is ignored reloads nothing, whichever dialect asks.
-func TestWithout(t *testing.T) {
-	set := dialect.All(dialect.StakaterOptions{AutoReloadAll: true}).Without([]reloader.ConfigKind{reloader.Secret})
-	for name, on := range map[string]annotations{
-		"all": nil, "auto": {auto: "true"}, "ours": {"reroll.dev/auto": "true", "reroll.dev/secrets": "s"}, "listed": {secList: "s", cmList: "c"},
-		"sap": {"pod-reloader.cs.sap.com/secrets": "s"}, "selected": {"reroll.dev/secret-selector": "app"},
-	} {
-		plan := set.Compile(app(on, nil))
-		if secret := (dialect.ConfigMeta{Config: sec("s"), Labels: map[string]string{"app": ""}}); plan.Decide(secret).Reload || plan.Matches(sec("s")) {
-			t.Errorf("%s: a Secret reloads the workload: %+v", name, plan)
-		}
-		if got := plan.Decide(dialect.ConfigMeta{Config: cm("c")}); !got.Reload {
-			t.Errorf("%s: %+v for a ConfigMap", name, got)
-		}
-	}
-}
-
-// FuzzDecide checks that whatever the annotations say, nothing panics, and Decide asks for nothing that the plan does not match.
-func FuzzDecide(f *testing.F) {
-	f.Add(auto, "true", cmList, "a.*,b", "a1", true)
-	f.Add(search, "true", cmExclude, "c", "c", false)
-	f.Add(cmAuto, "T", cmList, "((", "c", true)
-	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, name string, all bool) {
-		d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: all})
-		config := cm(name)
-		if name == "" || config.Validate() != nil {
-			return // no config has such a name
-		}
-		for _, w := range []struct{ workload, template annotations }{{annotations{k1: v1, k2: v2}, nil}, {nil, annotations{k1: v1, k2: v2}}, {annotations{k1: v1}, annotations{k2: v2}}} {
-			plan := dialect.Set{d}.Compile(app(w.workload, w.template))
-			got := plan.Decide(dialect.ConfigMeta{Config: config, Annotations: annotations{match: "true"}})
-			if got.Reload && (!plan.OptedIn() || !plan.Matches(config)) {
-				t.Errorf("%+v, but the plan is %+v", got, plan)
-			}
-			for _, p := range plan.Problems {
-				if len(p) > 1000+len(k1)+len(k2) || strings.Contains(p, "\n") {
-					t.Errorf("problem %q", p)
-				}
-			}
-		}
-	})
 }

@@ -75,53 +75,6 @@ func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
 	}
 }
 
-// TestFollowAmongOwnAnnotations: those about configs of one's own cluster are about no other, and those that silence a workload are about all.
-func TestFollowAmongOwnAnnotations(t *testing.T) {
-	flags := reloader.Config{Cluster: "c1", Kind: reloader.ConfigMap, Namespace: "shop", Name: "flags"}
-	for name, c := range map[string]struct {
-		annotations map[string]string
-		want        reloader.Reason
-	}{
-		"alone":                {map[string]string{FollowKey: "c1/shop/configmap/flags"}, reloader.ReasonFollowed},
-		"excluded by a glob":   {map[string]string{FollowKey: "c1/shop/configmap/flags", OwnPrefix + "exclude": "flag*"}, reloader.ReasonFollowed},
-		"excluded by its name": {map[string]string{FollowKey: "c1/shop/configmap/flags", OwnPrefix + "exclude": "flags"}, reloader.ReasonFollowed},
-		"ignored workload":     {map[string]string{FollowKey: "c1/shop/configmap/flags", ownIgnore: "true"}, reloader.ReasonWorkloadIgnored},
-		"listed":               {map[string]string{OwnPrefix + "configmaps": "flags, shop/flags"}, reloader.ReasonNotOptedIn},
-		"matched by a glob":    {map[string]string{OwnPrefix + "configmaps": "flag*"}, reloader.ReasonNotOptedIn},
-		"every reference":      {map[string]string{OwnPrefix + "auto": "true"}, reloader.ReasonNotOptedIn},
-		"listed for Wave":      {map[string]string{waveAuto: "true", waveConfigMaps: "shop/flags"}, reloader.ReasonNotOptedIn},
-		"of another cluster":   {map[string]string{FollowKey: "c2/shop/configmap/flags"}, reloader.ReasonNotOptedIn},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := following("")
-			w.Annotations = c.annotations
-			own := flags
-			own.Cluster = ""
-			w.Template.References = map[reloader.Config]*workload.Reference{own: {}}
-			plan := All(StakaterOptions{}).Compile(w)
-			// What the owner of a config of one's own cluster says about it is not known of one of another.
-			got := plan.Decide(ConfigMeta{Config: flags, Annotations: map[string]string{ShareKey: "*"}})
-			if got.Why != c.want || got.Reload != (plan.OptedIn() && plan.Matches(flags)) {
-				t.Errorf("%+v, want %s; the plan is %+v", got, c.want, plan)
-			}
-			if len(plan.Problems) > 0 {
-				t.Errorf("problems %q", plan.Problems)
-			}
-		})
-	}
-}
-
-func TestMayFollow(t *testing.T) {
-	if MayFollow(map[string]string{FollowersKey: "*", ownIgnore: "true"}, "c2") {
-		t.Error("a config that rolls nothing is followed")
-	}
-	for list, want := range map[string]bool{"": false, "c2": true, " c1 , c2": true, "*": true, "c22": false, "c1": false} {
-		if got := MayFollow(map[string]string{FollowersKey: list}, "c2"); got != want {
-			t.Errorf("%q: %t", list, got)
-		}
-	}
-}
-
 func FuzzFollow(f *testing.F) {
 	f.Add("c1/shared/configmap/flags=flags, c2/shop/Secret/token")
 	f.Add("a/b/secret/c=d=e,,=,/")

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -117,29 +116,6 @@ func TestOtherNamespaces(t *testing.T) {
 		if plan.Matches(theirs) != (c.list == "other/c" && c.want != reloader.ReasonExcluded) {
 			t.Errorf("%s: the plan is %+v", name, plan)
 		}
-	}
-}
-
-func TestOwnChoices(t *testing.T) {
-	set := dialect.All(dialect.StakaterOptions{})
-	got := set.Compile(app(annotations{"reroll.dev/window": "0s", "reroll.dev/min-interval": "1h"}, nil)).Chosen
-	if got.Debounce == nil || *got.Debounce != 0 {
-		t.Errorf("debounce window %v", got.Debounce)
-	}
-	if got.MinInterval != time.Hour {
-		t.Errorf("interval %s", got.MinInterval)
-	}
-	faulty := set.Compile(app(annotations{"reroll.dev/window": "-1s", "reroll.dev/min-interval": ""}, nil)).Chosen
-	if faulty.Debounce != nil {
-		t.Error("a negative window is taken")
-	}
-	if faulty.MinInterval != 0 {
-		t.Error("an empty interval is taken")
-	}
-	rollout := app(annotations{"reroll.dev/strategy": "restart"}, nil)
-	rollout.Kind = workload.Rollout.Kind
-	if got := set.Compile(rollout).Chosen.Strategy; got != "restart" {
-		t.Errorf("a Rollout chooses %q", got)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 func TestPlan(t *testing.T) {
@@ -74,21 +73,6 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestWorkloadWithoutReferencesIsOptedInByAutoButNotByTheFlag(t *testing.T) {
-	bare := func(a annotations) *workload.Workload {
-		w := app(a, nil)
-		w.Template.References = nil
-		return w
-	}
-	d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: true})
-	if p := (dialect.Set{d}).Compile(bare(annotations{auto: "true"})); !p.OptedIn() || len(p.Names) != 0 {
-		t.Errorf("auto: %+v; want opted in to nothing", p)
-	}
-	if p := (dialect.Set{d}).Compile(bare(nil)); p.OptedIn() {
-		t.Errorf("--auto-reload-all: %+v; want not opted in", p)
-	}
-}
-
 func TestListLimits(t *testing.T) {
 	many := func(n int) string {
 		items := make([]string, n)
@@ -134,13 +118,5 @@ func TestListLimits(t *testing.T) {
 				t.Errorf("problems = %q, want %q", problems, c.problem)
 			}
 		})
-	}
-}
-
-func TestExcludeListsAreReadWhole(t *testing.T) {
-	d := dialect.Stakater(dialect.StakaterOptions{})
-	w := app(annotations{auto: "true", cmExclude: strings.Repeat("x,", 20<<10) + "c"}, nil)
-	if got := decide(dialect.Set{d}, w, dialect.ConfigMeta{Config: cm("c")}); got.Why != reloader.ReasonExcluded {
-		t.Errorf("Decide = %+v: a long list must not reload what it excludes", got)
 	}
 }

@@ -40,19 +40,6 @@ func TestSelector(t *testing.T) {
 	}
 }
 
-// TestSelectorIsOverruled: what the workload excludes or the config says of itself counts for more than its labels.
-func TestSelectorIsOverruled(t *testing.T) {
-	labels := map[string]string{"app": "web"}
-	excluded := app(annotations{selector: "app", "reroll.dev/exclude": "x*"}, nil)
-	if got := decide(dialect.Set{dialect.Own()}, excluded, dialect.ConfigMeta{Config: cm("xy"), Labels: labels}); got.Why != reloader.ReasonExcluded {
-		t.Errorf("%+v", got)
-	}
-	ignored := dialect.ConfigMeta{Config: cm("a"), Labels: labels, Annotations: annotations{"reroll.dev/ignore": "true"}}
-	if got := decide(dialect.Set{dialect.Own()}, app(annotations{selector: "app"}, nil), ignored); got.Why != reloader.ReasonConfigIgnored {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestFaultySelectors(t *testing.T) {
 	for text, want := range map[string]string{
 		"a==b,":                           `"a==b," is not a label selector, such as app=web,tier in (front,back); it selects nothing`,

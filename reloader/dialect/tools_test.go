@@ -90,27 +90,6 @@ func TestSAPHash(t *testing.T) {
 	}
 }
 
-// TestSAPHashOfSeveral: the hash has a line for each config, ConfigMaps first, in the order of the lists, also for one that is not there.
-func TestSAPHashOfSeveral(t *testing.T) {
-	parts := map[reloader.Config]dialect.Part{
-		cm("cm"): {UID: "1111-uid", ResourceVersion: "42", Sum: "abc"}, sec("s"): {UID: "2222-uid", ResourceVersion: "7", Sum: "abd"},
-	}
-	values := func(configMaps, secrets string) []string {
-		w := app(annotations{"pod-reloader.cs.sap.com/configmaps": configMaps, "pod-reloader.cs.sap.com/secrets": secrets}, nil)
-		return dialect.SAP().Joint.Values(w, parts)
-	}
-	const own = "38db523227e44f6555c483cc1edaa92d142590fc03ca828b35464d1253c1421a"
-	got := values("cm,gone", "s")
-	if got[1] != own || got[2] != own {
-		t.Errorf("the mark of versions is %s and %s, want %s", got[1], got[2], own)
-	}
-	for name, other := range map[string][]string{"another order": values("gone,cm", "s"), "one less": values("cm", "s"), "twice": values("cm,gone,cm", "s")} {
-		if other[0] == got[0] || other[1] == own {
-			t.Errorf("%s has the same mark", name)
-		}
-	}
-}
-
 // waved is a workload that uses ConfigMap cm by key, and Secret s in an init container alone.
 func waved(extra string, uses ...reloader.Use) *workload.Workload {
 	w := app(annotations{"wave.pusher.com/update-on-config-change": "true", "wave.pusher.com/extra-configmaps": extra}, nil)
@@ -193,31 +172,6 @@ func TestWaveCountsKeysInUse(t *testing.T) {
 	}
 }
 
-// TestListsOfTools: every tool's lists are trimmed, and what no config can be called is a problem of that item alone.
-func TestListsOfTools(t *testing.T) {
-	for key, d := range map[string]*dialect.Dialect{
-		"pod-reloader.cs.sap.com/configmaps": dialect.SAP(), "reloader.k8s.collaborne.com/configmap": dialect.Collaborne(),
-		"configmap.fabric8.io/update-on-change": dialect.Fabric8(), "trigger.k8s.io/triggering-configMaps": dialect.Trigger(),
-		"reroll.dev/configmaps": dialect.Own(),
-	} {
-		w := app(annotations{key: " a , Not Valid, b.c"}, nil)
-		got := dialect.Set{d}.Compile(w)
-		if diff := cmp.Diff([]reloader.Config{cm("a"), cm("b.c")}, got.Names); !got.OptedIn() || diff != "" || len(got.Problems) != 1 {
-			t.Errorf("%s: %v, problems %q (-want +got):\n%s", d.Name, got.OptedIn(), got.Problems, diff)
-		}
-		if decision := got.Decide(dialect.ConfigMeta{Config: cm("bxc")}); decision.Reload {
-			t.Errorf("%s: a dot in a name stands for itself, but %+v", d.Name, decision)
-		}
-		w.Kind = workload.CronJob.Kind
-		if got := (dialect.Set{d}).Compile(w); got.OptedIn() != (d.Name == "reroll") {
-			t.Errorf("%s: a CronJob is looked after: %v", d.Name, got.OptedIn())
-		}
-		if !d.KeepsAnnotation(key) {
-			t.Errorf("%s: %s is stripped", d.Name, key)
-		}
-	}
-}
-
 func TestChoose(t *testing.T) {
 	all := dialect.All(dialect.StakaterOptions{})
 	got, err := all.Choose([]string{"wave", "stakater", "wave"})
@@ -228,24 +182,6 @@ func TestChoose(t *testing.T) {
 		if _, err := all.Choose(names); err == nil {
 			t.Errorf("%q is accepted", names)
 		}
-	}
-}
-
-// TestMarks: of those that ask, one for each way of marking writes.
-func TestMarks(t *testing.T) {
-	set := dialect.All(dialect.StakaterOptions{})
-	w := app(annotations{auto: "true", "reroll.dev/auto": "true", "pod-reloader.cs.sap.com/configmaps": "c", "trigger.k8s.io/triggering-secrets": "s"}, nil)
-	plan := set.Compile(w)
-	names := func(c dialect.ConfigMeta) []string { return dialect.Set(plan.Decide(c).Marks).Names() }
-	if got := names(dialect.ConfigMeta{Config: cm("c")}); !slices.Equal(got, []string{"reroll", "sap"}) {
-		t.Errorf("%v ask; Stakater's mark is Reroll's own", got)
-	}
-	ignored := dialect.ConfigMeta{Config: cm("c"), Annotations: annotations{"reroll.dev/ignore": "true"}}
-	if got := names(ignored); len(got) > 0 {
-		t.Errorf("%v ask for a config that is ignored", got)
-	}
-	if got := plan.Decide(ignored); got.Why != reloader.ReasonConfigIgnored || got.Dialect != "reroll" {
-		t.Errorf("%+v", got)
 	}
 }
 
@@ -278,18 +214,6 @@ func TestListsOfOneNamespace(t *testing.T) {
 		}
 		if problem := slices.ContainsFunc(plan.Problems, func(p string) bool { return strings.Contains(p, "other/c") }); problem != (!across && !strings.Contains(key, "stakater")) {
 			t.Errorf("%s: problems %q", key, plan.Problems)
-		}
-	}
-}
-
-// TestWaveOptional: what pods do without may go, and what a list names is always such.
-func TestWaveOptional(t *testing.T) {
-	d := dialect.Wave()
-	w := waved("extra, cm")
-	w.Template.References[cm("maybe")] = &workload.Reference{Optional: true}
-	for c, want := range map[reloader.Config]bool{cm("maybe"): true, cm("extra"): true, cm("cm"): false, sec("s"): false, cm("unknown"): false} {
-		if got := d.Optional(w, c); got != want {
-			t.Errorf("%s may go: %v", c, got)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 
@@ -75,38 +74,6 @@ func TestDigestTellsContentsApart(t *testing.T) {
 	}
 }
 
-func TestDigestIsAFunctionOfContent(t *testing.T) {
-	r := ring(t, key(1))
-	a := configMap(map[string]string{"a": "1", "b": "2"}, nil)
-	b := configMap(map[string]string{"b": "2", "a": "1"}, map[string][]byte{})
-	b.UID, b.ResourceVersion, b.Labels = "other", "77", map[string]string{"l": "v"}
-	if diff := cmp.Diff(r.Digest(digest.OfConfigMap(a)), r.Digest(digest.OfConfigMap(b))); diff != "" {
-		t.Errorf("metadata moved the digest:\n%s", diff)
-	}
-	if got := r.Digest(digest.Content{}); !got.IsZero() || got.KeyID != "" {
-		t.Errorf("digest of an absent config = %+v, want zero", got)
-	}
-	if !r.Digest(digest.OfConfigMap(nil)).IsZero() || !r.Digest(digest.OfSecret(nil)).IsZero() {
-		t.Error("nil objects are not absent")
-	}
-	if r.Digest(digest.OfSecret(secret(nil))).IsZero() {
-		t.Error("an empty secret is taken for an absent one")
-	}
-}
-
-func TestKeyFingerprints(t *testing.T) {
-	d := ring(t, key(1)).Digest(digest.OfConfigMap(configMap(map[string]string{"a": "same", "b": "same"}, nil)))
-	if len(d.Keys) != 2 || len(d.Keys["a"]) != 16 {
-		t.Fatalf("keys = %v, want two fingerprints of 16 characters", d.Keys)
-	}
-	if d.Keys["a"] == d.Keys["b"] {
-		t.Error("the fingerprints give away that two keys hold the same value")
-	}
-	if strings.HasPrefix(d.Sum, d.Keys["a"]) {
-		t.Error("a key's fingerprint is the start of the sum")
-	}
-}
-
 func TestRing(t *testing.T) {
 	bad := map[string][]digest.Key{
 		"no key":    nil,
@@ -134,17 +101,6 @@ func TestRing(t *testing.T) {
 	}
 	if _, ok := during.DigestUnder(key(3).ID(), c); ok {
 		t.Error("DigestUnder made a digest under a key that the ring does not have")
-	}
-}
-
-func TestRingKeepsItsOwnCopyOfKeys(t *testing.T) {
-	k := key(1)
-	r := ring(t, k)
-	c := digest.OfConfigMap(configMap(nil, nil))
-	before := r.Digest(c)
-	clear(k)
-	if !r.Digest(c).Equal(before) {
-		t.Error("clearing the caller's key changed the digests")
 	}
 }
 
@@ -230,15 +186,4 @@ func FuzzDigestIsInjective(f *testing.F) {
 			t.Errorf("contents equal: %v, but the difference is %v", same, digest.Diff(da, db))
 		}
 	})
-}
-
-func TestEachVisitsInOrder(t *testing.T) {
-	var got []string
-	c := digest.OfConfigMap(configMap(map[string]string{"b": "2", "a": "1"}, map[string][]byte{"d": []byte("4"), "c": []byte("3")}))
-	visit := func(s digest.Section, k string, v []byte) { got = append(got, fmt.Sprint(s, k, string(v))) }
-	c.Each(visit)
-	digest.OfProviderClass("ns", "x", map[string]string{"f": "6", "e": "5"}).Each(visit)
-	if want := []string{"1a1", "1b2", "2c3", "2d4", "3e5", "3f6"}; !slices.Equal(got, want) {
-		t.Errorf("Each visited %q, want %q", got, want)
-	}
 }

@@ -1,7 +1,6 @@
 package mark_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -50,18 +49,5 @@ func TestRelease(t *testing.T) {
 		if diff := cmp.Diff(d, got); diff != "" || !mark.Unscheduled(w) || mark.Unscheduled(stripped(t, got)) {
 			t.Errorf("released from %q (-want +got):\n%s", before, diff)
 		}
-	}
-}
-
-// TestTemplateOfAnother: a Rollout that runs the template of a Deployment can be restarted, and not be marked.
-func TestTemplateOfAnother(t *testing.T) {
-	w := read(t, `{"metadata":{"name":"web","namespace":"ns","uid":"r","resourceVersion":"7"},"spec":{"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"app"}}}`)
-	w = w.Through(stripped(t, deployment()))
-	got, err := mark.Patch(w, mark.Restart(changed))
-	if want := `{"metadata":{"resourceVersion":"7","uid":"r"},"spec":{"restartAt":"2026-11-20T10:00:02Z"}}`; err != nil || string(got) != want {
-		t.Errorf("%s, %v, want %s", got, err, want)
-	}
-	if got, err := mark.Patch(w, mark.Roll{Hash: "h"}); err == nil || !strings.Contains(err.Error(), "Deployment/ns/app") {
-		t.Errorf("%s, %v, want that the template is elsewhere", got, err)
 	}
 }

@@ -142,32 +142,6 @@ var (
 	key = reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "key"}
 )
 
-func TestHashesDiffer(t *testing.T) {
-	seen := map[string]int{}
-	for i, h := range []string{
-		mark.Hash(1, map[reloader.Config]string{app: "d"}), mark.Hash(2, map[reloader.Config]string{app: "d"}), mark.Hash(1, map[reloader.Config]string{app: "e"}),
-		mark.Hash(1, map[reloader.Config]string{key: "d"}), mark.Hash(1, map[reloader.Config]string{app: "d", key: "e"}), mark.Hash(1, map[reloader.Config]string{app: "e", key: "d"}),
-		mark.Hash(1, nil), mark.Hash(1, map[reloader.Config]string{app: `d" "Secret/shop/key e`}),
-	} {
-		if at, twice := seen[h]; twice || len(h) != 32 {
-			t.Errorf("%d has the hash %q of %d", i, h, at)
-		}
-		seen[h] = i
-	}
-}
-
-func TestCarrier(t *testing.T) {
-	w := read(t, strings.Replace(web, `"name":"c","key":"k"`, `"name":"app","key":"k"`, 1))
-	for c, want := range map[reloader.Config]string{app: "aside", key: "main"} {
-		if got, err := mark.Carrier(w, c); got != want || err != nil {
-			t.Errorf("%s: %q, %v, want %q", c, got, err, want)
-		}
-	}
-	if _, err := mark.Carrier(&workload.Workload{}, app); !errors.Is(err, mark.ErrNoContainer) {
-		t.Error(err)
-	}
-}
-
 func TestApply(t *testing.T) {
 	roll := mark.Roll{Hash: "h", Marks: []mark.Mark{env("STAKATER_Z_CONFIGMAP", sum, "main"), env("STAKATER_NEW_CONFIGMAP", sum, "main"), removed(env("STAKATER_A_CONFIGMAP", ""))}}
 	for _, object := range []string{web, cronJob} {

@@ -2,12 +2,10 @@ package mark_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/mark"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // all are the tools by their names in flags and records.
@@ -61,49 +59,6 @@ func TestReadFindsWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestReadVariable(t *testing.T) {
-	for name, c := range map[string]struct {
-		reason string
-		tool   mark.Tool
-		has    edits
-		want   string
-	}{
-		"twice":              {"the process sees the last", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum), behind(1, "STAKATER_C_CONFIGMAP", other)}, other},
-		"own":                {"what is not a hash may be content", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", "hunter2")}, ""},
-		"own is last":        {"the process sees somebody's own", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum), behind(1, "STAKATER_C_CONFIGMAP", "hunter2")}, ""},
-		"another container":  {"only the container that uses the config counts", mark.EnvVars, edits{behind(0, "STAKATER_C_CONFIGMAP", sum)}, ""},
-		"collaborne":         {"wherever it is", mark.Collaborne, edits{behind(1, "_RELOADER_CONFIGMAP_C", sum)}, sum},
-		"fabric8 in the 2nd": {"the first may be new", mark.Fabric8, edits{behind(1, "FABRIC8_C_CONFIGMAP", fabricA)}, fabricA},
-		"fabric8 and own":    {"the container with a mark counts", mark.Fabric8, edits{behind(0, "FABRIC8_C_CONFIGMAP", "hunter2"), behind(1, "FABRIC8_C_CONFIGMAP", fabricA)}, fabricA},
-	} {
-		if got, found := c.tool.Read(stripped(t, deployment(c.has...)), cm("c")); got != c.want || found != (c.want != "") {
-			t.Errorf("%s: %q, %v, want %q: %s", name, got, found, c.want, c.reason)
-		}
-	}
-}
-
-func TestReadAnnotation(t *testing.T) {
-	for name, c := range map[string]struct {
-		reason, value, want string
-		found               bool
-	}{
-		"v1":              {"as v1 writes it", `{"type":"CONFIGMAP","name":"c","namespace":"ns","hash":"` + sum + `","containerRefs":["x"],"observedAt":1}`, sum, true},
-		"v2":              {"as v2 writes it", `{"kind":"configmap","name":"c","namespace":"ns","hash":"` + sum + `","containers":["x"],"reloadedAt":"2026-01-01T00:00:00Z"}`, sum, true},
-		"other name":      {"the one place may belong to another config", `{"type":"CONFIGMAP","name":"d","namespace":"ns","hash":"` + sum + `"}`, "", false},
-		"other namespace": {"copied from elsewhere", `{"type":"CONFIGMAP","name":"c","namespace":"ns2","hash":"` + sum + `"}`, "", false},
-		"other kind":      {"a secret of that name", `{"type":"SECRET","name":"c","namespace":"ns","hash":"` + sum + `"}`, "", false},
-		"no JSON":         {"somebody wrote it by hand", `yes`, "", false},
-		"other JSON":      {"the hash is a string", `{"type":"CONFIGMAP","name":"c","namespace":"ns","hash":7}`, "", false},
-		"no hash":         {"what is not a hash may be content, and is not shown", `{"type":"CONFIGMAP","name":"c","namespace":"ns","hash":"hunter2"}`, "", true},
-		"too long":        {"not parsed", `{"type":"CONFIGMAP","name":"c","namespace":"ns","hash":"` + sum + `","x":"` + strings.Repeat("x", 9000) + `"}`, "", false},
-	} {
-		w := stripped(t, deployment(annotated(mark.LastReloadedFromKey, c.value)))
-		if got, found := mark.Annotations.Read(w, cm("c")); got != c.want || found != c.found {
-			t.Errorf("%s: %q, %v, want %q, %v: %s", name, got, found, c.want, c.found, c.reason)
-		}
-	}
-}
-
 func TestShares(t *testing.T) {
 	w := stripped(t, deployment())
 	for _, c := range []struct {
@@ -126,19 +81,6 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s: %s and %s share a place: %v", c.tool.Name, c.a, c.b, got)
 		}
 	}
-}
-
-// FuzzReadAnnotation: whatever is in the annotation, reading it neither panics nor shows what is not a hash.
-func FuzzReadAnnotation(f *testing.F) {
-	f.Add(`{"type":"CONFIGMAP","name":"c","namespace":"ns","hash":"abc"}`)
-	f.Add(`{"kind":"configmap","name":"c","namespace":"ns","hash":"hunter2"}`)
-	f.Add(`[[[[`)
-	f.Fuzz(func(t *testing.T, value string) {
-		w := stripped(t, deployment(annotated(mark.LastReloadedFromKey, value)))
-		if got, _ := mark.Annotations.Read(w, cm("c")); got != workload.MarkValue(got) {
-			t.Errorf("it reads %q", got)
-		}
-	})
 }
 
 // FuzzTools has every tool mark a workload that has anything in the places of marks. The patch fits, and the mark is there afterwards, unless

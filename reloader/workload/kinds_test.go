@@ -2,10 +2,8 @@ package workload_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -65,40 +63,6 @@ func TestDormant(t *testing.T) {
 	}
 }
 
-func TestTemplateOf(t *testing.T) {
-	ref := func(apiVersion, kind, name string) map[string]any {
-		return map[string]any{"workloadRef": map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name, "scaleDown": "never"}}
-	}
-	named := func(kind string) *reloader.WorkloadRef {
-		return &reloader.WorkloadRef{Kind: kind, Namespace: "ns", Name: "web"}
-	}
-	cases := map[string]struct {
-		reason string
-		spec   map[string]any
-		want   *reloader.WorkloadRef
-	}{
-		"own template":    {"most Rollouts have one", map[string]any{"template": fullTemplate()}, nil},
-		"deployment":      {"what Argo documents", ref("apps/v1", "Deployment", "web"), named("Deployment")},
-		"stateful set":    {"it can be patched", ref("apps/v1", "StatefulSet", "web"), named("StatefulSet")},
-		"replica set":     {"its controller would not replace its pods", ref("apps/v1", "ReplicaSet", "web"), nil},
-		"pod template":    {"no workload", ref("v1", "PodTemplate", "web"), nil},
-		"another group":   {"some other Deployment", ref("acme.dev/v1", "Deployment", "web"), nil},
-		"itself":          {"a Rollout has no template for others", ref("argoproj.io/v1alpha1", "Rollout", "app"), nil},
-		"nothing":         {"no name", ref("apps/v1", "Deployment", ""), nil},
-		"empty reference": {"no kind", map[string]any{"workloadRef": map[string]any{}}, nil},
-	}
-	for name, c := range cases {
-		w, err := workload.Rollout.Strip(loose(t, metav1.ObjectMeta{Namespace: "ns", Name: "app"}, c.spec), keepAll)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if diff := cmp.Diff(c.want, w.TemplateOf); diff != "" {
-			t.Errorf("%s: %s (-want +got):\n%s", name, c.reason, diff)
-		}
-	}
-}
-
 func TestThrough(t *testing.T) {
 	rollout, err := workload.Rollout.Strip(loose(t, fullMeta(), map[string]any{
 		"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
@@ -119,43 +83,6 @@ func TestThrough(t *testing.T) {
 	}
 	if rollout.Via != nil || len(rollout.Template.Containers) != 0 || rollout.Selector != nil {
 		t.Errorf("the Rollout itself was changed: %+v", rollout)
-	}
-}
-
-func TestDeploymentConfigWithoutTemplate(t *testing.T) {
-	w, err := workload.DeploymentConfig.Strip(loose(t, fullMeta(), map[string]any{"selector": map[string]string{}}), keepAll)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.Selector != nil || len(w.Template.Containers) != 0 {
-		t.Errorf("stripped: %+v", w)
-	}
-}
-
-func TestForeignObjectsOfOptionalKinds(t *testing.T) {
-	for name, spec := range map[string]any{
-		"a list":                  []string{"x"},
-		"a word":                  "x",
-		"a list for the template": map[string]any{"template": []string{"x"}},
-		"a number for containers": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": 7}}},
-		"a map for a value": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
-			map[string]any{"name": "c", "env": []any{map[string]any{"name": "A", "value": map[string]any{"hunter2": "hunter2"}}}},
-		}}}},
-		"a selector of numbers": map[string]any{"selector": map[string]any{"matchLabels": 7}},
-	} {
-		for _, kind := range []workload.Kind{workload.Rollout, workload.DeploymentConfig} {
-			if w, err := kind.Strip(loose(t, metav1.ObjectMeta{Name: "app"}, spec), keepAll); err == nil {
-				t.Errorf("%s, %s: %+v, want an error", kind.Kind, name, w)
-			} else if strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%s, %s: the error shows a value: %v", kind.Kind, name, err)
-			}
-		}
-	}
-	if w, err := workload.Rollout.Strip((*unstructured.Unstructured)(nil), keepAll); err == nil {
-		t.Errorf("nothing became %+v", w)
-	}
-	if w, err := workload.Rollout.Strip(&unstructured.Unstructured{}, keepAll); err != nil || w.Name != "" {
-		t.Errorf("an empty object became %+v, %v", w, err)
 	}
 }
 

@@ -170,23 +170,6 @@ func TestRevisionAndDeadline(t *testing.T) {
 	}
 }
 
-// TestProgressThrough: a Rollout that runs a Deployment's template is as far as its controller has seen that Deployment.
-func TestProgressThrough(t *testing.T) {
-	rollout := stripped(t, "Rollout", `
-metadata: {generation: 4}
-spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
-status: {observedGeneration: "4", workloadObservedGeneration: "6", phase: Healthy}`)
-	via := func(generation int64) *workload.Workload {
-		return &workload.Workload{ObjectMeta: metav1.ObjectMeta{Generation: generation}, Kind: "Deployment"}
-	}
-	if p := rollout.Through(via(6)).Progress; p.Phase != workload.RolledOut {
-		t.Errorf("%+v after the template was seen", p)
-	}
-	if p := rollout.Through(via(7)).Progress; p.Phase != workload.Rolling || p.Observed {
-		t.Errorf("%+v before the template was seen", p)
-	}
-}
-
 func TestAlike(t *testing.T) {
 	base := func() *appsv1.Deployment {
 		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{

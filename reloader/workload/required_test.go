@@ -60,11 +60,3 @@ func TestRequired(t *testing.T) {
 		}
 	}
 }
-
-// TestPullSecretsAreNotRequired: pods start without one, if their images are there.
-func TestPullSecretsAreNotRequired(t *testing.T) {
-	got := referencesOf(t, corev1.PodSpec{ImagePullSecrets: []corev1.LocalObjectReference{local("s")}})[sec("s")]
-	if got.Required || got.Optional {
-		t.Errorf("%+v", got)
-	}
-}

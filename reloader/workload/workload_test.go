@@ -151,27 +151,6 @@ func fullWorkload(kind, path string, selector *metav1.LabelSelector) *workload.W
 	}
 }
 
-// TestInitContainersAreNamed: what they have read may still be in use.
-func TestInitContainersAreNamed(t *testing.T) {
-	d := &appsv1.Deployment{}
-	d.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "setup"}, {Name: "sidecar"}}
-	w, err := workload.Deployment.Strip(d, keepAll)
-	if diff := cmp.Diff([]string{"setup", "sidecar"}, w.Template.Init); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-}
-
-func TestStripRefusesOtherObjects(t *testing.T) {
-	for _, obj := range []any{nil, &corev1.Pod{}, appsv1.Deployment{}, &appsv1.DaemonSet{}} {
-		if w, err := workload.Deployment.Strip(obj, keepAll); err == nil {
-			t.Errorf("Strip(%T) = %v, want an error", obj, w)
-		}
-	}
-	if _, ok := workload.KindNamed("Pod"); ok {
-		t.Error("Pod is a kind of workload")
-	}
-}
-
 func TestLastAppliedConfigurationIsNeverKept(t *testing.T) {
 	d := &appsv1.Deployment{}
 	d.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "secret", "a": "b"}
@@ -185,26 +164,6 @@ func TestLastAppliedConfigurationIsNeverKept(t *testing.T) {
 	}
 	if w.Template.Annotations != nil {
 		t.Errorf("template annotations = %v", w.Template.Annotations)
-	}
-}
-
-func TestBareObject(t *testing.T) {
-	w, err := workload.Deployment.Strip(&appsv1.Deployment{}, keepAll)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.Annotations != nil || !w.LastWritten.IsZero() || len(w.Template.Containers) != 0 || w.Selector != nil {
-		t.Errorf("an empty Deployment became %+v", w)
-	}
-}
-
-func TestMarkValue(t *testing.T) {
-	for v, want := range map[string]string{
-		"": "", "0af9": "0af9", "0AF9": "", "hunter2": "", "abc def": "", strings.Repeat("a", 256): strings.Repeat("a", 256), strings.Repeat("a", 257): "",
-	} {
-		if got := workload.MarkValue(v); got != want {
-			t.Errorf("MarkValue(%q) = %q, want %q", v, got, want)
-		}
 	}
 }
 

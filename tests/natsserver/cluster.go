@@ -281,21 +281,3 @@ func (c *Cluster) order(ctx context.Context, l Led, order []byte) error {
 	return nil
 }
 
-// LeadAll makes one member the leader of every stream.
-func (c *Cluster) LeadAll(ctx context.Context, name string) error {
-	streams := c.JetStream.StreamNames(ctx)
-	for stream := range streams.Name() {
-		err := line.Poll(ctx, func(ctx context.Context) error {
-			leader, err := c.Leader(ctx, Led{Stream: stream})
-			if err != nil || leader == name {
-				return err
-			}
-			err = c.order(ctx, Led{Stream: stream}, fmt.Appendf(nil, `{"placement":{"preferred":%q}}`, name))
-			return errors.Join(fmt.Errorf("%s leads %s, and %s has to", leader, stream, name), err)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return streams.Err()
-}
