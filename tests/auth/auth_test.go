@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // account makes a ServiceAccount and returns its token, which is for audiences; for the API server if there are none.
@@ -140,26 +137,4 @@ func TestTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) { judge(t, tc.caller, tc.want) })
 	}
 	held(t, "GET changes 200", "GET changes 401", "GET changes 403", "GET changes 404", "GET self 200", "GET self 401")
-}
-
-// TestDeletedAccountIsOut: a token dies with its account, ten seconds later at most here.
-func TestDeletedAccountIsOut(t *testing.T) {
-	ctx := t.Context()
-	ns := shared.Kube.Namespace(t)
-	c := caller{token: account(ctx, t, ns, "gone")}
-	judge(t, c, matrix{"/api/v1/self": 200})
-	if err := shared.Kube.Client().CoreV1().ServiceAccounts(ns).Delete(ctx, "gone", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, func() error { // the only denial that is waited for: the one of what was granted before
-		got, answer := c.ask(t, http.MethodGet, "/api/v1/self", nil)
-		if got != http.StatusOK && got != http.StatusUnauthorized {
-			return line.Stop(fmt.Errorf("GET self: %d: %s", got, answer))
-		}
-		if got == http.StatusOK {
-			return errors.New("the account is still let in")
-		}
-		return nil
-	})
-	denied(t, c, matrix{"/api/v1/self": 401})
 }

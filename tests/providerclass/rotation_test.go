@@ -75,36 +75,6 @@ func TestMountsRollNothing(t *testing.T) {
 	poke("8")
 }
 
-func TestThreePodsRotateAsOne(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.class("vault", nil)
-	for _, pod := range []string{"web-0", "web-1", "web-2"} {
-		r.mount(pod, "vault", "v1")
-	}
-	r.deploy("web", "vault", auto)
-	r.quiesce()
-	for _, pod := range []string{"web-0", "web-1", "web-2"} {
-		r.rotate(pod, "vault", "v2")
-	}
-	r.expect(map[string]int64{"web": 1})
-
-	// Now the second and the third come long after the window.
-	r.rotate("web-0", "vault", "v3")
-	r.expect(map[string]int64{"web": 2})
-	r.rotate("web-1", "vault", "v3")
-	r.expect(map[string]int64{"web": 2})
-	// Who was ahead is gone before the last has caught up, which any look must not take for a step back.
-	r.unmount("web-0", "vault")
-	r.unmount("web-1", "vault")
-	r.class("poke", nil)
-	r.mount("poke-0", "poke", "1")
-	r.rotate("poke-0", "poke", "2")
-	r.expect(map[string]int64{"web": 2})
-	r.rotate("web-2", "vault", "v3")
-	r.expect(map[string]int64{"web": 2})
-}
-
 // TestRotationWhileDown is not parallel: it stops the process of all.
 func TestRotationWhileDown(t *testing.T) {
 	r := newRoom(t)

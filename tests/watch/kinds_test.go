@@ -80,36 +80,6 @@ func TestEveryKindIsWatchedAndRead(t *testing.T) {
 	f.await(t, []string{ns, later}, before...)
 }
 
-func TestIgnoredKindsAreNotWatched(t *testing.T) {
-	install(t, rollouts)
-	install(t, deploymentConfigs)
-	ns := shared.Namespace(t)
-	createEveryKind(t, ns)
-	for name, c := range map[string]struct {
-		reason string
-		scope  kube.Scope
-		absent []string
-	}{
-		"default":       {"Rollouts are asked for", kube.Scope{}, []string{"Rollout"}},
-		"jobs":          {"and their makers are another kind", kube.Scope{IgnoredKinds: []string{"Job"}, Rollouts: true}, []string{"Job"}},
-		"both":          {"several", kube.Scope{IgnoredKinds: []string{"CronJob", "Job"}, Rollouts: true}, []string{"CronJob", "Job"}},
-		"optional":      {"also one that may be absent", kube.Scope{IgnoredKinds: []string{"DeploymentConfig"}, Rollouts: true}, []string{"DeploymentConfig"}},
-		"rollouts, too": {"both say so", kube.Scope{IgnoredKinds: []string{"Rollout"}, Rollouts: true}, []string{"Rollout"}},
-	} {
-		f := follow(t, shared.Kubeconfig(), c.scope)
-		got := strings.Join(f.in(ns), " ")
-		for _, kind := range workload.Kinds {
-			want := true
-			for _, absent := range c.absent {
-				want = want && kind.Kind != absent
-			}
-			if tracked := f.get(ref(kind.Kind, ns, "app")) != nil; tracked != want {
-				t.Errorf("%s: %s tracked: %t, want %t: %s; all: %s", name, kind.Kind, tracked, want, c.reason, got)
-			}
-		}
-	}
-}
-
 func TestOptionalKindsComeAndGo(t *testing.T) {
 	ns := shared.Namespace(t)
 	noise := len(clientLog.String())
@@ -154,18 +124,4 @@ func TestOneMalformedRolloutHurtsNoOther(t *testing.T) {
 	}
 	kubectl(t, "patch", "-n", ns, rollouts, "bad", "--type=merge", `-p={"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"c"}}]}]}}}}`)
 	f.awaitThat(t, bad, "with its reference once it is mended", uses("c"))
-}
-
-func TestPodsAreKnownOnlyByASelector(t *testing.T) {
-	ns := shared.Namespace(t)
-	f := follow(t, shared.Kubeconfig(), kube.Scope{})
-	for name, c := range map[string]struct {
-		selector *metav1.LabelSelector
-		want     workload.Pods
-	}{"none": {}, "empty": {selector: &metav1.LabelSelector{}}, "no pods": {selector, workload.Pods{Known: true}}} {
-		w := &workload.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}, Kind: "Job", Selector: c.selector}
-		if got, err := f.cluster.Pods(t.Context(), w); err != nil || got.Known != c.want.Known || len(got.Of) > 0 {
-			t.Errorf("selector %s: %+v, %v, want %+v", name, got, err, c.want)
-		}
-	}
 }

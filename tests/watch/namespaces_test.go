@@ -51,18 +51,6 @@ func TestNamedNamespacesNeedNoOtherPermission(t *testing.T) {
 	f.await(t, all, inOne, inTwo, ref("Rollout", two, "app"))
 }
 
-func TestIgnoredNamespacesAreLeftOut(t *testing.T) {
-	install(t, rollouts)
-	install(t, deploymentConfigs)
-	ns, one, two := shared.Namespace(t), shared.Namespace(t), shared.Namespace(t)
-	want := createEveryKind(t, ns)
-	createEveryKind(t, one)
-	f := follow(t, shared.Kubeconfig(), kube.Scope{IgnoredNamespaces: []string{one, two}, Rollouts: true})
-	createEveryKind(t, two)
-	want = append(want, createDeployment(t, ns, "later", "c"))
-	f.await(t, []string{ns, one, two}, want...)
-}
-
 func TestNamespaceSelectorFollowsLabels(t *testing.T) {
 	install(t, rollouts)
 	chosen, later, ignored := shared.Namespace(t), shared.Namespace(t), shared.Namespace(t)
