@@ -88,9 +88,3 @@ func TestPagesOfEveryListing(t *testing.T) {
 		}
 	}
 }
-
-func TestSelfIsNobody(t *testing.T) {
-	if got := get1[view.Self](t, newFixture(t), "/api/v1/self"); got.Authenticated || got.User != "" || got.Version == "" {
-		t.Errorf("nobody was asked for a name: %+v", got)
-	}
-}

@@ -114,27 +114,6 @@ func TestEventFilters(t *testing.T) {
 	}
 }
 
-func TestEventsRefuseUnknownParameters(t *testing.T) {
-	f := newFixture(t)
-	for query, code := range map[string]int{"?types=change": 422, "?cluster=a&cluster=b": 400, "?limit=1": 422} {
-		if w := f.get(t, "/api/v1/events"+query); w.Code != code {
-			t.Errorf("%s: got %d, want %d", query, w.Code, code)
-		}
-	}
-}
-
-func TestHeadOfEventsEnds(t *testing.T) {
-	server := serve(t, newFixture(t))
-	response, err := server.Client().Head(server.URL + "/api/v1/events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	if response.StatusCode != 200 || response.Header.Get("Content-Type") != eventStream {
-		t.Errorf("got %s", response.Status)
-	}
-}
-
 func TestStreamsDoNotHoldUpTheEnd(t *testing.T) {
 	server := serve(t, newFixture(t))
 	r := subscribe(t, server, "")

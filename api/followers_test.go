@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,48 +66,6 @@ func TestImpactReachesFollowers(t *testing.T) {
 	want := map[string]string{"hub/edge/gate": "Now ", "c2/edge/proxy": "Now ", "c3/edge/proxy": "Later Frozen"}
 	if diff := cmp.Diff(want, got); diff != "" || impact.RollsNow != 2 || impact.RollsLater != 1 || !impact.Complete {
 		t.Errorf("%d roll, %d wait, complete %t (-want +got):\n%s", impact.RollsNow, impact.RollsLater, impact.Complete, diff)
-	}
-}
-
-// TestImpactCountsFates: who is rolled later, who never, and about whom somebody is told are three numbers.
-func TestImpactCountsFates(t *testing.T) {
-	f := newFixture(t)
-	f.followRules()
-	tells, frozen := aStatus(), aStatus()
-	tells.Cluster, tells.Notifies = "c2", true
-	frozen.Cluster, frozen.Freeze.Frozen = "c3", true
-	f.records.PutCluster(tells)
-	f.records.PutCluster(frozen)
-	nightly := aFollower("c3", "nightly", followedRules)
-	nightly.Dormant = reloader.ReasonSuspended
-	f.records.PutWorkload(nightly)
-	i := impactOf(t, f, rulesPath)
-	if got := []int{i.RollsNow, i.RollsLater, i.NotifiedCount, i.NeverCount}; !slices.Equal(got, []int{1, 1, 1, 1}) {
-		t.Errorf("of gate, c3's proxy, c2's and nightly: %v in %+v", got, i.Workloads)
-	}
-}
-
-// TestImpactOfAnOwnerThatIsNotOnRecord: a follower's own API knows who follows, and not all that the owner does.
-func TestImpactOfAnOwnerThatIsNotOnRecord(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	f.records.PutWorkload(aFollower("local", "proxy", followedRules))
-	impact := impactOf(t, f, rulesPath)
-	if len(impact.Workloads) != 1 || impact.Workloads[0].Cluster != "local" || impact.RollsNow != 1 || impact.Complete {
-		t.Errorf("%+v", impact)
-	}
-}
-
-// TestImpactIsAsCompleteAsWhatIsKnownOfFollowers names the cluster that is not up to date.
-func TestImpactIsAsCompleteAsWhatIsKnownOfFollowers(t *testing.T) {
-	f := newFixture(t)
-	f.followRules()
-	starting := aStatus()
-	starting.Cluster, starting.Ready = "c2", false
-	f.records.PutCluster(starting)
-	impact := impactOf(t, f, rulesPath)
-	if impact.Complete || len(impact.Warnings) != 1 || !strings.HasPrefix(impact.Warnings[0], "Cluster c2: The dispatcher is still recording") {
-		t.Errorf("complete %t: %q", impact.Complete, impact.Warnings)
 	}
 }
 
@@ -198,22 +155,5 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 	held := get1[view.Explained](t, f, path+one+"&configNamespace=shared&configCluster=hub").Explanations[0]
 	if c := held.Change; c == nil || c.ID != change.ID || c.Candidates[0].User != "alice" {
 		t.Errorf("who changed what is followed is not told: %+v", held)
-	}
-}
-
-// TestUnknownClusterInAFilterIsTold: that there is nothing in a cluster that is misspelt is no answer.
-func TestUnknownClusterInAFilterIsTold(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	f.records.PutWorkload(aFollower("local", "proxy", followedRules))
-	for target, want := range map[string]int{
-		"workloads?cluster=local": 0, "workloads?cluster=": 0, "workloads?cluster=lokal": 1, "workloads?configCluster=lokal": 1,
-		"workloads?configCluster=hub": 0, // of which one follows a config
-		"changes?cluster=lokal":       1, "reloads?cluster=lokal": 1, "stats?cluster=lokal": 1, "clusters?name=lokal": 1, "changes?name=lokal": 0,
-	} {
-		got := get1[struct{ Warnings []string }](t, f, "/api/v1/"+target).Warnings
-		if len(got) != want || want == 1 && got[0] != "Nothing is on record about a cluster lokal." {
-			t.Errorf("%s: warnings %q, want %d", target, got, want)
-		}
 	}
 }

@@ -7,25 +7,6 @@ import (
 	"testing"
 )
 
-// FuzzCursor: what decodes is what would have been encoded, and nothing else decodes.
-func FuzzCursor(f *testing.F) {
-	bound := binding("reloads", ReloadFilter{Name: "cart"})
-	f.Add(cursor("7.9", bound))
-	f.Add(cursor("local\x00Deployment\x00shop\x00cart", bound))
-	f.Add(cursor("7.9", binding("changes", ChangeFilter{})))
-	f.Add("")
-	f.Add("AQ")
-	f.Add("====")
-	whole := cursor("7.9", bound)
-	f.Add(whole[:9] + "\r\n" + whole[9:])
-	f.Fuzz(func(t *testing.T, text string) {
-		position, err := openCursor(text, bound)
-		if again := cursor(position, bound); err == nil && text != "" && again != text {
-			t.Errorf("%q and %q are the same cursor", text, again)
-		}
-	})
-}
-
 // FuzzRequest: no request is answered with a fault of ours, and every answer is as described.
 func FuzzRequest(f *testing.F) {
 	api := newFixture(f)

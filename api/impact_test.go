@@ -1,14 +1,9 @@
 package api
 
 import (
-	"encoding/json"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/api/projection"
-	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -61,38 +56,4 @@ func pausedByLabels(f *fixture) {
 	s := aStatus()
 	s.Pauses = []reloader.Pause{{Selector: "a=b", Until: time.Now().Add(time.Hour)}}
 	f.records.PutCluster(s)
-}
-
-func TestImpactIsNotCompleteWhileRecordsAreRead(t *testing.T) {
-	f := newFixtureAt(t, projection.New(projection.Limits{}))
-	f.populate()
-	if got := impactOf(t, f, passwordPath); got.Complete || len(got.Warnings) == 0 {
-		t.Errorf("%+v", got)
-	}
-	f.records.SetCaughtUp()
-	if got := impactOf(t, f, passwordPath); !got.Complete {
-		t.Errorf("when all is read: %+v", got)
-	}
-}
-
-func TestBulkImpactIsAsCompleteAsItsParts(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	ask := func(clusters ...string) (answer view.Impacts) {
-		var configs []string
-		for _, c := range clusters {
-			configs = append(configs, `{"cluster":"`+c+`","kind":"Secret","namespace":"shop","name":"password"}`)
-		}
-		w := f.post(t, "/api/v1/impact", `{"configs":[`+strings.Join(configs, ",")+`]}`)
-		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK || len(answer.Items) != len(clusters) {
-			t.Fatalf("%v: %d %s", err, w.Code, w.Body)
-		}
-		return answer
-	}
-	if got := ask("local", "local"); !got.Complete || !got.Items[0].Complete || !got.Items[1].Complete {
-		t.Errorf("of two known ones: %+v", got)
-	}
-	if got := ask("local", "nowhere"); got.Complete || !got.Items[0].Complete || got.Items[1].Complete {
-		t.Errorf("of one known and one unknown: %+v", got)
-	}
 }

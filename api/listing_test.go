@@ -203,35 +203,6 @@ func TestPagingVisitsEachReloadOnceWhileNewOnesArrive(t *testing.T) {
 	}
 }
 
-func TestPagingWorkloadsWhileTheyComeAndGo(t *testing.T) {
-	f := newFixture(t)
-	for n := range 30 {
-		f.records.PutWorkload(aWorkload("shop", fmt.Sprintf("w-%02d", n)))
-	}
-	first := list[view.Workload](t, f, "/api/v1/workloads?limit=10")
-	last := first.Items[9].Workload
-	f.records.DeleteWorkload("local", reloader.WorkloadRef{Kind: last.Kind, Namespace: last.Namespace, Name: last.Name})
-	f.records.PutWorkload(aWorkload("a-earlier", "one"))
-	second := list[view.Workload](t, f, "/api/v1/workloads?limit=500&continue="+first.Metadata.Continue)
-	got := ids(second.Items, func(w view.Workload) string { return w.Workload.Name })
-	if len(got) != 20 || got[0] != "w-10" || got[19] != "w-29" || second.Metadata.Continue != "" {
-		t.Errorf("the second page goes from w-10 to w-29, got %v, continue %q", got, second.Metadata.Continue)
-	}
-}
-
-func TestLastPageHasNoCursor(t *testing.T) {
-	f := newFixture(t)
-	for n := 1; n <= 3; n++ {
-		f.records.AddReload(uint64(n), aReload(n))
-	}
-	if page := list[view.Reload](t, f, "/api/v1/reloads?limit=3"); page.Metadata.Continue != "" {
-		t.Error("a full page that is the last has a cursor")
-	}
-	if page := list[view.Reload](t, f, "/api/v1/reloads?limit=2"); page.Metadata.Continue == "" {
-		t.Error("a page with one more behind it has no cursor")
-	}
-}
-
 func TestCursorOfDroppedRecordsIsGone(t *testing.T) {
 	f := newFixtureWith(t, projection.Limits{Reloads: 10, Changes: 10})
 	for n := 1; n <= 10; n++ {
@@ -253,38 +224,6 @@ func TestCursorOfDroppedRecordsIsGone(t *testing.T) {
 	if r, c := step(16); r != http.StatusGone || c != http.StatusGone {
 		t.Errorf("with the cursor's own record dropped: %d and %d, want 410", r, c)
 	}
-}
-
-// TestCursorOfALostStreamIsGone: sequences begin again, and the same one is another record's.
-func TestCursorOfALostStreamIsGone(t *testing.T) {
-	f := newFixture(t)
-	fill := func(first int) {
-		for n := 1; n <= 5; n++ {
-			f.records.AddReload(uint64(n), aReload(first+n))
-			f.records.AddChange(uint64(n), aChange(first+n))
-		}
-	}
-	fill(0)
-	targets := []string{
-		"/api/v1/reloads?limit=2&continue=" + list[view.Reload](t, f, "/api/v1/reloads?limit=2").Metadata.Continue,
-		"/api/v1/changes?limit=2&continue=" + list[view.ChangeRow](t, f, "/api/v1/changes?limit=2").Metadata.Continue,
-	}
-	expect := func(what string, code int) {
-		t.Helper()
-		for _, target := range targets {
-			if w := f.get(t, target); w.Code != code {
-				t.Errorf("%s: GET %s: %d, want %d", what, target, w.Code, code)
-			}
-		}
-	}
-	expect("at first", http.StatusOK)
-	f.records.Reset()
-	expect("while nothing is there", http.StatusGone)
-	fill(100)
-	expect("when others have its sequences", http.StatusGone)
-	f.records.Reset()
-	fill(0)
-	expect("when the stream was restored", http.StatusOK)
 }
 
 func TestCursorIsBoundToItsListing(t *testing.T) {

@@ -64,13 +64,3 @@ func TestForeignNamesOfAnOpenServer(t *testing.T) {
 		})
 	}
 }
-
-// TestNamesElsewhere: where clients prove who they are, the API has whatever name its Service has.
-func TestNamesElsewhere(t *testing.T) {
-	f := newFixture(t)
-	r := httptest.NewRequest(http.MethodGet, "/api/v1/changes", nil)
-	r.Host = "reroll.example.com"
-	if w := f.do(t, r); w.Code != http.StatusOK {
-		t.Errorf("got %d, want 200", w.Code)
-	}
-}

@@ -83,44 +83,6 @@ func TestQuestionsKeepTheirContract(t *testing.T) {
 	}
 }
 
-func TestChangeSaysItAll(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	rows := list[view.ChangeRow](t, f, "/api/v1/changes").Items
-	if len(rows) != 4 {
-		t.Fatalf("%d rows, want one for each change", len(rows))
-	}
-	waiting, done := rows[0], rows[1]
-	if len(waiting.Pending) != 1 || waiting.Pending[0].Workload.Name != "cart" || waiting.Pending[0].Hold.Reason != "Retrying" || len(waiting.Reloads) != 0 {
-		t.Errorf("the newest change does not say that cart waits for it: %+v", waiting)
-	}
-	if len(done.Pending) != 0 || len(done.Reloads) != 1 || done.Reloads[0].Outcome != "Reloaded" || done.Change.Candidates[0].User != "alice" {
-		t.Errorf("the change before does not say who, what, which and outcome: %+v", done)
-	}
-	for query, want := range map[string]int{
-		"workloadName=cart": 3, "workloadName=none": 0, "outcome=Reloaded": 3, "outcome=Refused": 0, "user=alice": 4, "user=bob": 0,
-		"name=password": 1, "workloadKind=Deployment&name=settings": 3, "limit=2": 2,
-	} {
-		if got := len(list[view.ChangeRow](t, f, "/api/v1/changes?"+query).Items); got != want {
-			t.Errorf("?%s: %d rows, want %d", query, got, want)
-		}
-	}
-}
-
-// TestChangeSaysWhatBecameOfARollout: what is shown live is there also for anyone who comes later.
-func TestChangeSaysWhatBecameOfARollout(t *testing.T) {
-	f := newFixture(t)
-	r := aReload(1)
-	f.records.AddChange(1, aChange(1))
-	f.records.AddReload(1, r)
-	r.Rollout = &reloader.Rollout{Result: reloader.ReasonStalled, Message: "its progress deadline is exceeded", StartedAt: r.PatchedAt, EndedAt: r.PatchedAt.Add(time.Minute)}
-	f.records.AddReload(2, r)
-	row := list[view.ChangeRow](t, f, "/api/v1/changes").Items[0]
-	if len(row.Reloads) != 1 || row.Reloads[0].Rollout == nil || row.Reloads[0].Rollout.Result != "Stalled" || row.Reloads[0].Rollout.EndedAt.IsZero() {
-		t.Errorf("reloads %+v", row.Reloads)
-	}
-}
-
 // TestExplain: a workload stands to each of its configs as its verdict says, with the newest change of the config.
 func TestExplain(t *testing.T) {
 	f := newFixture(t)
@@ -155,20 +117,6 @@ func TestExplain(t *testing.T) {
 	f.records.PutCluster(away)
 	if x := get1[view.Explained](t, f, cartPath); x.Verdict.State != verdict.Unreachable || x.Explanations[0].State != verdict.Unreachable || len(x.Warnings) != 1 {
 		t.Errorf("an absent dispatcher: %+v", x)
-	}
-}
-
-func TestImpactOfKeys(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	for keys, want := range map[string]bool{"": true, "level": true, "other": false, "other,level": true} {
-		var changed []string
-		if keys != "" {
-			changed = strings.Split(keys, ",")
-		}
-		if got := impactOf(t, f, settingsPath, changed...).Workloads; len(got) != 1 || got[0].UsesKeys != want {
-			t.Errorf("%s: got %+v, want usesKeys %t", keys, got, want)
-		}
 	}
 }
 

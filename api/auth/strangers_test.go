@@ -3,7 +3,6 @@
 package auth
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,9 +13,6 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/api"
 )
@@ -108,50 +104,5 @@ func TestFailuresOfOneAddress(t *testing.T) {
 	}
 	if _, ok, err := g.Authenticate(from("10.0.0.2", "good too")); !ok || err != nil {
 		t.Errorf("a new token from another address: %t %v", ok, err)
-	}
-}
-
-// TestOneUserKeepsNobodyWaiting: a user whose many questions about rights are not answered leaves the others their turns.
-func TestOneUserKeepsNobodyWaiting(t *testing.T) {
-	held, release := make(chan struct{}, 4*reviewBurst), make(chan struct{})
-	g := gate(t, judged, func(r *authorizationv1.SubjectAccessReview) int {
-		if r.Spec.User == "mallory" {
-			held <- struct{}{}
-			<-release
-		}
-		return allowed(r)
-	})
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
-	defer close(release)
-	for n := range 4 * reviewBurst {
-		waiting.Go(func() {
-			_, _ = g.Allowed(t.Context(), api.User{Name: "mallory"}, api.Deed{Verb: "list", Resource: "changes", Namespace: fmt.Sprint("ns-", n)})
-		})
-	}
-	for range accessReviewsAtOnce {
-		<-held
-	}
-	for n := range reviewBurst / 2 {
-		ok, err := g.Allowed(t.Context(), api.User{Name: "alice"}, api.Deed{Verb: "list", Resource: "changes", Namespace: fmt.Sprint("ns-", n)})
-		if !ok || err != nil {
-			t.Fatalf("beside a user who asks much: %t %v", ok, err)
-		}
-	}
-}
-
-// TestWaitingInVainIsNoRefusal: a token that could not be asked about in time, because others were first, may be a good one.
-func TestWaitingInVainIsNoRefusal(t *testing.T) {
-	client, err := connect(&rest.Config{Host: "http://127.0.0.1:1"}, 0.001, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for range 2 {
-		_, err = client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{}, metav1.CreateOptions{})
-	}
-	if err == nil || !strings.Contains(err.Error(), "rate: ") || !unreachable(err) {
-		t.Errorf("taken for a refusal: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package clients
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -25,34 +24,6 @@ func TestRateOfOneClient(t *testing.T) {
 	more := []bool{r.Spent("a", now), r.Allow("a", now), r.Allow("a", now), r.Allow("a", now)}
 	if want := []bool{false, true, true, false}; !slices.Equal(more, want) {
 		t.Errorf("after a second: %t, want %t", more, want)
-	}
-}
-
-func TestClientsAreBounded(t *testing.T) {
-	r := NewRates(1, 1)
-	now := time.Unix(1000, 0)
-	refused := 0
-	for n := range 2 * most {
-		if !r.Allow(fmt.Sprint(n), now) {
-			refused++
-		}
-	}
-	if len(r.byClient) > most+1 || refused < most-1 {
-		t.Errorf("%d clients are distinguished, %d refused: those beyond share one rate", len(r.byClient), refused)
-	}
-	if !r.Allow("new", now.Add(time.Hour)) || len(r.byClient) != 1 {
-		t.Errorf("%d are remembered after an hour, want the one that asked", len(r.byClient))
-	}
-}
-
-func TestOf(t *testing.T) {
-	for remote, want := range map[string]string{
-		"10.0.0.7:80": "10.0.0.7", "[::ffff:10.0.0.7]:80": "10.0.0.7", "[2001:db8:1:2:3::4]:80": "2001:db8:1:2::/64",
-		"[fe80::1%eth0]:80": "fe80::/64", "pipe": "pipe",
-	} {
-		if got := Of(remote); got != want {
-			t.Errorf("%s: got %s, want %s", remote, got, want)
-		}
 	}
 }
 

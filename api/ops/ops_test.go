@@ -3,7 +3,6 @@ package ops
 import (
 	"errors"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -58,17 +57,6 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-func TestOnlyReading(t *testing.T) {
-	for _, target := range []string{"/metrics", "/livez", "/readyz", "/live"} {
-		if w := serve(Options{}, "POST", target, ""); w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("POST %s: %d", target, w.Code)
-		}
-		if w := serve(Options{}, "HEAD", target, ""); w.Code != http.StatusOK {
-			t.Errorf("HEAD %s: %d", target, w.Code)
-		}
-	}
-}
-
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	histogram := prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -90,23 +78,4 @@ func TestMetrics(t *testing.T) {
 			}
 		})
 	}
-}
-
-// One collector that fails costs its own metrics only.
-func TestMetricsOfOthersSurviveAFault(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	good := prometheus.NewCounter(prometheus.CounterOpts{Name: "reroll_good_total", Help: "A test."})
-	registry.MustRegister(good, broken{prometheus.NewDesc("reroll_broken_total", "A test.", nil, nil)})
-	w := serve(Options{Gatherer: registry}, "GET", "/metrics", "text/plain")
-	if w.Code != 200 || !strings.Contains(w.Body.String(), "reroll_good_total 0") {
-		t.Errorf("got %d %s", w.Code, w.Body)
-	}
-}
-
-type broken struct{ desc *prometheus.Desc }
-
-func (b broken) Describe(ch chan<- *prometheus.Desc) { ch <- b.desc }
-
-func (b broken) Collect(ch chan<- prometheus.Metric) {
-	ch <- prometheus.NewInvalidMetric(b.desc, errors.New("broken"))
 }

@@ -26,11 +26,6 @@ func reloadNamed(p *Projection, id string) (*reloader.Reload, bool) {
 	return named[0], true
 }
 
-// reloadsOf returns the reloads of a change of the cluster blue.
-func reloadsOf(p *Projection, id string) []*reloader.Reload {
-	return p.ReloadsOf(&reloader.Change{ID: id, Cluster: "blue"})
-}
-
 // clustersOf counts the listed changes and reloads of each cluster.
 func clustersOf(t *testing.T, p *Projection) map[string]int {
 	t.Helper()
@@ -150,28 +145,5 @@ func TestFollowersDoNotSpeakForOwners(t *testing.T) {
 	says(3, "red", "c-forged")
 	if got := latest(); got != "c-blue" {
 		t.Errorf("the newest change of the owner is %q", got)
-	}
-}
-
-// TestLargeRecordsCountAsMany: whoever edits a config of thousands of keys again and again takes no more memory than others with as many ordinary
-// records, and takes it from nobody else.
-func TestLargeRecordsCountAsMany(t *testing.T) {
-	const limit, keys = 1000, 5000
-	p := New(Limits{Changes: limit, Reloads: limit})
-	small := changeOf(settings, "c-small", "a", "b")
-	small.Cluster = "blue"
-	p.AddChange(1, small)
-	p.AddReload(1, reloader.Reload{ID: "r-small", Cluster: "blue"})
-	for seq := range uint64(50) {
-		c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
-		c.Cluster, c.Keys = "loud", make([]reloader.KeyChange, keys)
-		p.AddChange(2+seq, c)
-		p.AddReload(2+seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: "loud", Causes: []reloader.Cause{{ChangeID: c.ID, Keys: c.Keys}}})
-	}
-	counts := clustersOf(t, p)
-	for _, what := range []string{"changes", "reloads"} {
-		if most := (limit + limit/spareShare) * placeKeys / keys; counts[what+" of blue"] != 1 || counts[what+" of loud"] == 0 || counts[what+" of loud"] > most {
-			t.Errorf("%s: %v are kept, want some large ones, at most %d, and the small one", what, counts, most)
-		}
 	}
 }

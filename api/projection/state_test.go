@@ -123,53 +123,6 @@ func TestFollowersDependOnWhatIsTheirOwners(t *testing.T) {
 	}
 }
 
-// TestLaterWordKeepsThePlaceAmongReloadsOfAChange: what is told last of a reload does not make it the youngest.
-func TestLaterWordKeepsThePlaceAmongReloadsOfAChange(t *testing.T) {
-	p := New(Limits{})
-	for seq := int64(1); seq <= 3; seq++ {
-		p.AddReload(uint64(seq), caused(fmt.Sprint("r-", seq), seq, "c-1"))
-	}
-	told := caused("r-1", 1, "c-1")
-	told.Rollout = &reloader.Rollout{Result: reloader.ReasonRolledOut}
-	p.AddReload(4, told)
-	var got []string
-	for _, r := range reloadsOf(p, "c-1") {
-		got = append(got, r.ID)
-	}
-	if diff := cmp.Diff([]string{"r-1", "r-2", "r-3"}, got); diff != "" {
-		t.Errorf("oldest first (-want +got):\n%s", diff)
-	}
-}
-
-func TestReloadsOfAChange(t *testing.T) {
-	p := New(Limits{Reloads: 3})
-	of := func(change string) string {
-		var ids []string
-		for _, r := range reloadsOf(p, change) {
-			ids = append(ids, r.ID)
-		}
-		return fmt.Sprint(ids)
-	}
-	p.AddReload(1, caused("r-1", 1, "c-1", "c-2"))
-	p.AddReload(2, caused("r-2", 2, "c-1"))
-	if a, b := of("c-1"), of("c-2"); a != "[r-1 r-2]" || b != "[r-1]" {
-		t.Errorf("c-1 %s, c-2 %s", a, b)
-	}
-	p.AddReload(3, caused("r-2", 2, "c-2")) // more is known: it was another change
-	if a, b := of("c-1"), of("c-2"); a != "[r-1]" || b != "[r-1 r-2]" {
-		t.Errorf("after more was told: c-1 %s, c-2 %s", a, b)
-	}
-	p.AddReload(4, caused("r-4", 4, "c-1"))
-	p.AddReload(5, caused("r-5", 5, "c-1"))
-	if a := of("c-1"); a != "[r-4 r-5]" {
-		t.Errorf("after the oldest was dropped: %s", a)
-	}
-	p.Reset()
-	if len(p.causes) != 0 {
-		t.Errorf("kept after all is lost: %v", p.causes)
-	}
-}
-
 func TestClusters(t *testing.T) {
 	p := New(Limits{})
 	baseline := changeOf(settings, "c-0", "", "a")

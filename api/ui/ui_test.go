@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"compress/gzip"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -79,53 +77,6 @@ func TestPageHasNothingInlineOrElsewhere(t *testing.T) {
 		if code := get(t, "/"+name).Code; code != http.StatusOK {
 			t.Errorf("the page asks for %s: %d", name, code)
 		}
-	}
-}
-
-func TestUnchangedFilesAreNotSentAgain(t *testing.T) {
-	etag := get(t, "/assets/app.js").Header().Get("ETag")
-	cases := map[string]struct {
-		tags string
-		code int
-	}{
-		"the same":               {etag, http.StatusNotModified},
-		"made weak by a proxy":   {"W/" + etag, http.StatusNotModified},
-		"one of several":         {`"x", ` + etag, http.StatusNotModified},
-		"any":                    {"*", http.StatusNotModified},
-		"another":                {`"x"`, http.StatusOK},
-		"a part of it":           {etag[:5], http.StatusOK},
-		"none":                   {"", http.StatusOK},
-		"that of another file":   {get(t, "/").Header().Get("ETag"), http.StatusOK},
-		"the same without marks": {strings.Trim(etag, `"`), http.StatusOK},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			w := get(t, "/assets/app.js", "If-None-Match", tc.tags)
-			if w.Code != tc.code || (w.Body.Len() == 0) != (tc.code == http.StatusNotModified) {
-				t.Errorf("%q: %d with %d bytes, want %d", tc.tags, w.Code, w.Body.Len(), tc.code)
-			}
-		})
-	}
-}
-
-func TestFilesAreZippedForThoseWhoCanReadIt(t *testing.T) {
-	cases := map[string]bool{
-		"gzip": true, "br, GZIP": true, "gzip;q=0.5": true, "gzip; q=0": false, "br": false, "": false, "gzip;q=x": false, "xgzip": false,
-	}
-	for accept, zipped := range cases {
-		w := get(t, "/assets/app.js", "Accept-Encoding", accept)
-		if got := w.Header().Get("Content-Encoding") == "gzip"; got != zipped {
-			t.Errorf("Accept-Encoding %q: zipped is %t", accept, got)
-		}
-	}
-	w := get(t, "/assets/app.js", "Accept-Encoding", "gzip")
-	reader, err := gzip.NewReader(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(reader)
-	if err != nil || string(body) != string(files()["app.js"].plain) {
-		t.Errorf("what is unzipped is not what was zipped: %v", err)
 	}
 }
 

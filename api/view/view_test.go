@@ -26,22 +26,11 @@ func TestReasonListNamesEveryReason(t *testing.T) {
 	}
 }
 
-// TestSummary: a reload among the results of a change has its latency, but not the causes that it is computed from.
-func TestSummary(t *testing.T) {
-	r := &reloader.Reload{Causes: []reloader.Cause{{RequestedAt: now}}, Attempt: reloader.Attempt{PatchedAt: now.Add(2 * time.Second)}}
-	if s := Summarize(r); s.LatencySeconds == nil || *s.LatencySeconds != 2 || s.Causes != nil || r.Causes == nil {
-		t.Errorf("%+v of %+v", s, r)
-	}
-}
-
 // TestClusterNow: a freeze and a pause that have ended are not shown, and what is stored stays as it is.
 func TestClusterNow(t *testing.T) {
 	over, later := now.Add(-time.Minute), now.Add(time.Minute)
 	s := &reloader.ClusterStatus{
-		Cluster: "c1",
-		At:      now,
-		Process: reloader.Process{Ready: true},
-		Brakes:  reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Until: over, By: "alice"}, Pauses: []reloader.Pause{{Until: over}, {Until: later}}},
+		Cluster: "c1", At: now, Ready: true, Freeze: reloader.Freeze{Frozen: true, Until: over, By: "alice"}, Pauses: []reloader.Pause{{Until: over}, {Until: later}},
 	}
 	c := FromCluster(&projection.ClusterState{Name: "c1", Status: s, Workloads: 3}, now)
 	if diff := cmp.Diff([]reloader.Pause{{Until: later}}, c.Pauses); diff != "" || c.Freeze != (reloader.Freeze{}) || c.Workloads != 3 || c.Health != verdict.Healthy {
