@@ -97,14 +97,12 @@ func makeFiles(dir string) ([]string, error) {
 		return nil, err
 	}
 	var flags []string
-	for flag, content := range map[string][]byte{
-		"--api-tls-cert": pair.CertPEM, "--api-tls-key": pair.KeyPEM,
-	} {
-		file := filepath.Join(dir, flag[2:]+".pem")
+	for key, content := range map[string][]byte{"api.tlsCert": pair.CertPEM, "api.tlsKey": pair.KeyPEM} {
+		file := filepath.Join(dir, key+".pem")
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			return nil, err
 		}
-		flags = append(flags, flag, file)
+		flags = append(flags, "--set", key+"="+file)
 	}
 	return flags, nil
 }
