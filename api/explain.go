@@ -56,7 +56,6 @@ func (a *server) explain(of verdict.Case, config reloader.Config) view.Explanati
 		x.Change = state.Latest
 		last = slices.ContainsFunc(a.records.ReloadsOf(state.Latest), func(r *reloader.Reload) bool { return r.ID == w.LastReload && r.Workload == w.Workload })
 	}
-	of.Change = x.Change
 	x.Verdict = of.Of(config, last)
 	return x
 }

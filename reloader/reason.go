@@ -45,6 +45,8 @@ const (
 	ReasonWorkloadGone   Reason = "WorkloadGone"
 	ReasonRetrying       Reason = "Retrying"
 	ReasonBaseline       Reason = "Baseline"
+	// ReasonAppeared is that of a config that was created after pods had started without it.
+	ReasonAppeared Reason = "Appeared"
 	// ReasonSuspended and ReasonFinished are those of CronJobs and Jobs that nothing must be started of.
 	ReasonSuspended Reason = "Suspended"
 	ReasonFinished  Reason = "Finished"
@@ -131,6 +133,7 @@ var Reasons = []ReasonInfo{
 	{ReasonKeysUnused, declines | recorded, "asks for this config, and only keys that do not matter to it have changed", "Check `reroll.dev/keys` on the workload.", ""},
 	{ReasonAlreadyCurrent, ends | recorded, "already carried the mark of this content", "", ""},
 	{ReasonBaseline, ends, "was first seen with this content", "", ""},
+	{ReasonAppeared, ends, "does not roll for a config that is created", "Set `reload.onCreate`, or `reroll reload` the workload: pods that started before do not have the config.", "reroll reload {workload}"},
 	{ReasonDryRun, ends | recorded, "would have been rolled; this is a dry run", "To end the dry run, set `dryRun: false` in the chart, or leave out `--dry-run`.", ""},
 	{ReasonFailing, ends | holds | recorded | deadLetter, "could not be patched many times in a row, and is tried again every five minutes", "Read the error in `reroll explain`. `reroll retry` tries at once.", "reroll retry {workload}"},
 	{ReasonFinished, ends | recorded, "has finished, and nothing of it runs with the old content", "", ""},
@@ -168,6 +171,8 @@ var (
 	HoldReasons, DeadLetterReasons = reasonsIn(holds), reasonsIn(deadLetter)
 	// RolloutResults are those of a Rollout that is decided.
 	RolloutResults = reasonsIn(decided)
+	// Declines are why a dependency does not ask for a reload.
+	Declines = reasonsIn(declines)
 	// Outcomes are those of a Reload: it was carried out, there was nothing to do, the workload does not ask for the config any more, or it was
 	// refused.
 	Outcomes = reasonsIn(recorded)

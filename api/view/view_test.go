@@ -30,7 +30,10 @@ func TestReasonListNamesEveryReason(t *testing.T) {
 func TestClusterNow(t *testing.T) {
 	over, later := now.Add(-time.Minute), now.Add(time.Minute)
 	s := &reloader.ClusterStatus{
-		Cluster: "c1", At: now, Ready: true, Freeze: reloader.Freeze{Frozen: true, Until: over, By: "alice"}, Pauses: []reloader.Pause{{Until: over}, {Until: later}},
+		Cluster: "c1",
+		At:      now,
+		Process: reloader.Process{Ready: true},
+		Brakes:  reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Until: over, By: "alice"}, Pauses: []reloader.Pause{{Until: over}, {Until: later}}},
 	}
 	c := FromCluster(&projection.ClusterState{Name: "c1", Status: s, Workloads: 3}, now)
 	if diff := cmp.Diff([]reloader.Pause{{Until: later}}, c.Pauses); diff != "" || c.Freeze != (reloader.Freeze{}) || c.Workloads != 3 || c.Health != verdict.Healthy {

@@ -117,8 +117,10 @@ func appeared(c Case) (Verdict, bool) {
 		return ask(applied.NeedPods)
 	case c.Pods != nil && (c.Live.EditedUnder(*c.Pods) || c.earlierOne()):
 		return Verdict{}, false
+	case c.First.Required: // pods have waited for it
+		return c.note(reloader.ReasonBaseline)
 	}
-	return c.note(reloader.ReasonBaseline)
+	return c.note(reloader.ReasonAppeared)
 }
 
 // earlierOne reports whether a pod that does not start without the config started after it was known to be absent and before it was made: it has read one

@@ -69,7 +69,7 @@ func TestDecide(t *testing.T) {
 		"deleted":                           {func(c *plan.Case) { c.Live.Write = applied.Write{} }, plan.Nothing, "gone", ""},
 		"a deletion counts":                 {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion = applied.Write{}, true }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"the namespace ends":                {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", reloader.ReasonNamespaceEnds},
-		"created":                           {func(c *plan.Case) { c.Entry, c.Live.DataWritten = applied.Write{}, clock(0) }, plan.Note, "appeared", reloader.ReasonBaseline},
+		"created":                           {func(c *plan.Case) { c.Entry, c.Live.DataWritten = applied.Write{}, clock(0) }, plan.Note, "appeared", reloader.ReasonAppeared},
 		"created and edited":                {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"a creation counts": {func(c *plan.Case) {
 			c.Entry, c.Live.DataWritten, c.Live.Seen, c.Counting.Creation = applied.Write{}, clock(0), clock(11), true

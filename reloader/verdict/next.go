@@ -94,7 +94,7 @@ func (c Case) pause() string {
 			flags = "-A"
 		}
 		if p.Selector != "" {
-			flags += fmt.Sprintf(" -l %q", p.Selector)
+			flags += " -l '" + p.Selector + "'"
 		}
 		return flags
 	}

@@ -262,9 +262,11 @@ func upToDate(c Case) Verdict {
 	switch rollout := c.Record.Rollout; {
 	case rollout != nil && rollout.Result == reloader.ReasonWaitingForOperator && rollout.Message == workload.WhyEmpty:
 		v.Message = fmt.Sprintf("No pod runs: the workload has no replicas. The next pods start with the newest content; it was last marked at %s.", clock(rollout.StartedAt))
-	case how == reloader.ReasonBaseline && c.Change != nil && c.Change.Type == reloader.ChangeCreated:
-		v.Message = fmt.Sprintf("%s was created at %s. A creation rolls nothing here (reload.onCreate does), so pods that started before do not have it.", named(c.Change.Config), clock(c.Change.VerifiedAt))
-		v.Next = "reroll reload " + ref(c.Workload)
+	case how == reloader.ReasonAppeared:
+		v.Message = fmt.Sprintf("%s was created at %s. A creation rolls nothing here (reload.onCreate does), so pods that started before do not have it.", config, at)
+		v.Next = c.next(how)
+	case how == reloader.ReasonBaseline && slices.Contains(reloader.Declines, newest.Why):
+		v.Message = fmt.Sprintf("Changes of %s roll nothing: the workload %s. %s", config, newest.Why.Says(), newest.Why.Advice())
 	case how == reloader.ReasonBaseline:
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", config, at)
 	case how == reloader.ReasonReloaded:

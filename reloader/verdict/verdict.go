@@ -85,8 +85,6 @@ type Case struct {
 	// Status is what the dispatcher has published about its cluster; nil if that is not known.
 	Status *reloader.ClusterStatus
 	Now    time.Time
-	// Change is the newest change of the config that Of is asked about; nil if that is not known.
-	Change *reloader.Change
 	// Live is what the cluster says about a workload without a record; nil if it was not asked.
 	Live *Live
 }

@@ -160,7 +160,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"paused by its label": {
 			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)),
 			status: &reloader.ClusterStatus{Brakes: reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}}},
-			state:  Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l "app=web"`,
+			state:  Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l 'app=web'`,
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
@@ -248,6 +248,39 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestNoDependency: the config is named, and so is the one that was probably meant.
+func TestNoDependency(t *testing.T) {
+	c := Case{Cluster: "local", Workload: web, Record: record(func(*reloader.WorkloadRecord) {}), Now: now}
+	typo := secret
+	typo.Name = "api-passwrd"
+	for _, tc := range []struct {
+		config  reloader.Config
+		why     reloader.Reason
+		message string
+	}{
+		{typo, "", "No annotation of the workload asks for Secret shop/api-passwrd: it is neither named nor referenced, or it is excluded, ignored, or in another namespace. Did you mean api-pasword?"},
+		{reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "api-pasword"}, "", "or in another namespace."},
+		{secret, reloader.ReasonNotShared, "The workload " + reloader.ReasonNotShared.Says() + "."},
+	} {
+		if got := c.noDependency(tc.config, tc.why); got.State != NotADependency || got.Reason != tc.why || !strings.HasSuffix(got.Message, tc.message) {
+			t.Errorf("%s: %+v, want %s", tc.config, got, tc.message)
+		}
+	}
+}
+
+// TestEveryStateIsRanked: what is listed by its state has a place in the list.
+func TestEveryStateIsRanked(t *testing.T) {
+	ranked := map[State]bool{}
+	for _, s := range States {
+		ranked[s] = true
+	}
+	for _, r := range rules {
+		if !ranked[r.state] {
+			t.Errorf("%s has no place among the states", r.state)
+		}
+	}
+}
+
 // TestRemedy: the command fits the kind, and can be pasted.
 func TestRemedy(t *testing.T) {
 	for _, c := range []struct {
@@ -268,6 +301,22 @@ func TestRemedy(t *testing.T) {
 		if next, stale := remedy(reloader.WorkloadRef{Kind: c.kind, Namespace: "shop", Name: "web"}, c.why); next != c.want || stale != c.stale {
 			t.Errorf("%s, %s: %q, stale: %t; want %q, %t", c.kind, c.why, next, stale, c.want, c.stale)
 		}
+	}
+}
+
+// TestRestartsOfOthers: what restarts the pods next to the rolls that are needed is not passed over.
+func TestRestartsOfOthers(t *testing.T) {
+	r := record(func(r *reloader.WorkloadRecord) {
+		r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: now, Undone: true}, 9
+	})
+	got := Judge(Case{Cluster: "local", Workload: web, Record: r, Now: now})
+	if got.State != UpToDate || !strings.HasSuffix(got.Message, "Its template has lost the mark since, which started its pods again: a GitOps tool that reverts the mark must leave it alone (docs/gitops.md).") {
+		t.Errorf("%+v", got)
+	}
+	r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: now}, 12
+	got = Judge(Case{Cluster: "local", Workload: web, Record: r, Now: now})
+	if got.State != Rolling || !strings.HasSuffix(got.Message, "It has rolled about 12 times within twelve hours: reroll get reloads -n shop shows for what.") {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -303,9 +352,8 @@ func TestBlind(t *testing.T) {
 
 // TestCreated: pods that started before an optional config was created do not have it, and the verdict does not say that nothing has changed.
 func TestCreated(t *testing.T) {
-	r := record(func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline })
+	r := record(func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonAppeared })
 	c := Case{Cluster: "local", Workload: web, Record: r, Now: now}
-	c.Change = &reloader.Change{Config: secret, Type: reloader.ChangeCreated, VerifiedAt: now}
 	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. A creation rolls nothing here (reload.onCreate does), so pods that started before do not have it."
 	if got := c.Of(secret, false); got.State != UpToDate || got.Message != want || got.Next != "reroll reload shop/Deployment/web" {
 		t.Errorf("%+v, want %s", got, want)

@@ -36,8 +36,11 @@ const (
 	auto     = `reloader.stakater.com/auto: "true"`
 	app      = "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {level: info}\n---\n"
 	password = "\napiVersion: v1\nkind: Secret\nmetadata: {name: api-password}\nstringData: {token: a}\n---\n"
-	fromApp  = ", envFrom: [{configMapRef: {name: app}}]"
-	edit     = "kubectl -n $NAMESPACE patch configmap app --patch '{\"data\":{\"level\":\"debug\"}}'\n"
+	// onePod lets no new pod start next to the one that runs once the Deployment runs.
+	onePod  = "\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: one}\nspec: {hard: {pods: \"1\"}}\n---\n"
+	runs    = "kubectl -n $NAMESPACE rollout status deployment/web --timeout=2m\n"
+	fromApp = ", envFrom: [{configMapRef: {name: app}}]"
+	edit    = "kubectl -n $NAMESPACE patch configmap app --patch '{\"data\":{\"level\":\"debug\"}}'\n"
 )
 
 // faults are the mistakes that concern one workload.
@@ -134,7 +137,7 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	},
 	"a config that is ignored": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE annotate configmap app reloader.stakater.com/ignore=true\n" + edit,
-		state: "UpToDate", cause: "The last change rolled nothing: the workload is not asked: the config carries the ignore annotation", calm: true,
+		state: "UpToDate", cause: "the workload is not asked: the config carries the ignore annotation", calm: true,
 	},
 	"a config that is immutable": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE patch configmap app --patch '{\"immutable\":true}'\n",
@@ -153,8 +156,29 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 		state: "NotOptedIn", cause: "exists, and is not opted in. reloader.stakater.com/atuo is not an annotation of any tool: did you mean reloader.stakater.com/auto?", next: "annotate deployment/web",
 	},
 	"pods that cannot start": {
-		objects: app + strings.Replace(deployment(auto, fromApp), "    spec:\n", "    spec:\n      nodeSelector: {none: such}\n", 1), then: `kubectl -n $NAMESPACE patch deployment web --patch '{"spec":{"progressDeadlineSeconds":2}}'` + "\n" + edit,
+		objects: app + onePod + deployment(auto, fromApp), then: runs + `kubectl -n $NAMESPACE patch deployment web --patch '{"spec":{"progressDeadlineSeconds":2}}'` + "\n" + edit,
 		state: "Stalled", cause: "its progress deadline is exceeded", next: "describe",
+	},
+	"pods of no replicas": {
+		objects: app + strings.Replace(deployment(auto, fromApp), "spec:\n", "spec:\n  replicas: 0\n", 1), then: edit, calm: true,
+		state: "UpToDate", cause: "No pod runs: the workload has no replicas",
+	},
+	"an optional config is created": {
+		objects: deployment(auto, ", envFrom: [{configMapRef: {name: app, optional: true}}]"), then: "kubectl -n $NAMESPACE create configmap app --from-literal=level=info\n", calm: true,
+		state: "UpToDate", cause: "A creation rolls nothing here", next: "reroll reload",
+	},
+	"a config with its namespace in a list": {
+		objects: app + deployment(`configmap.reloader.stakater.com/reload: $NAMESPACE/app`, fromApp),
+		state:   "MissingConfig", cause: "Did you mean app?", next: "edit deployment/web",
+	},
+	"paused by its labels": {
+		objects: strings.Replace(app+deployment(auto, fromApp), "{name: web, ", "{name: web, labels: {app: web}, ", 1), then: "reroll pause -n $NAMESPACE -l 'app in (web, api)' --for 1h --reroll-namespace default\n" + edit,
+		state: "Held", cause: "paused by an operator", next: "reroll resume",
+	},
+	"the rollout is undone": {
+		objects: app + onePod + deployment(auto, fromApp),
+		then:    runs + edit + "kubectl -n $NAMESPACE wait --for=jsonpath='{.status.observedGeneration}'=2 --timeout=2m deployment/web\nkubectl -n $NAMESPACE rollout undo deployment/web\n",
+		state:   "NotRolledOut", cause: "its template was put back at", next: "reroll reload",
 	},
 	"all is well": {
 		objects: app + deployment(auto, fromApp), then: edit, calm: true,

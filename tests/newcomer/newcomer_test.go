@@ -185,22 +185,29 @@ func TestFaults(t *testing.T) {
 func (d *desk) expectPage(ref string, s said) {
 	d.t.Helper()
 	var page struct {
-		Verdict struct{ State, Message, Next string }
+		Verdict struct {
+			State, Message, Next string
+			NeedsAttention       bool
+		}
 	}
 	d.must(d.line.Reroll.Get(d.ctx, "/api/v1/workloads/local/"+ref, &page))
 	v := page.Verdict
+	if _, err := d.shell("", "reroll explain --exit-code "+ref); (err != nil) != v.NeedsAttention {
+		d.t.Errorf("explain --exit-code ends with %v; needs attention: %t", err, v.NeedsAttention)
+	}
 	if v.State == "" || s.cause != v.State+": "+v.Message || s.next != v.Next {
 		d.t.Errorf("the page has %+v, explain %+v", v, s)
 	}
 }
 
-// cluster makes the mistakes that concern all workloads, one after another, with the workload web of a namespace that has none of its own.
+// cluster makes the mistakes that concern all workloads, one after another, with the workload web of a namespace that has none of its own. The
+// next commands of explain and those of the status, also of what is wrong with the cluster, are run.
 func (d *desk) cluster(namespace string) {
 	d.t.Helper()
 	ref := namespace + "/Deployment/web"
 	says := func(ref string, parts ...string) {
 		d.t.Helper()
-		d.await(ref, func(s said) bool {
+		s := d.await(ref, func(s said) bool {
 			for _, part := range parts {
 				if !strings.Contains(s.cause+" Next: "+s.next, part) {
 					return false
@@ -208,20 +215,33 @@ func (d *desk) cluster(namespace string) {
 			}
 			return true
 		})
+		if s.next == "" {
+			return
+		}
+		status, err := d.shell(namespace, "reroll status -n $NAMESPACE")
+		d.must(err)
+		commands := map[string]bool{s.next: true}
+		for line := range strings.Lines(status) {
+			if next, found := strings.CutPrefix(strings.TrimSpace(line), "Next: "); found {
+				commands[next] = true
+			}
+		}
+		for next := range commands {
+			d.try(next)
+		}
 	}
 	says("nosuch/"+ref, "there is no cluster nosuch; Reroll knows local")
 	says("deploy/web -n nosuch", "here is no namespace nosuch")
 	says("web -n nosuch", "here is no namespace nosuch")
 	says("deploy web -n "+namespace, "UpToDate: ")
 	says(ref+" --server "+d.line.Reroll.API+"/ui", "remove the path /ui")
-	if s := d.explain(ref + " --for-config cm/ap"); !strings.HasPrefix(s.cause, "NotADependency: No annotation of the workload asks for ConfigMap "+namespace+"/ap: ") || !strings.Contains(s.cause, "Did you mean app?") {
+	if s := d.explain(ref + " --for-config cm/aap"); !strings.HasPrefix(s.cause, "NotADependency: No annotation of the workload asks for ConfigMap "+namespace+"/aap: ") || !strings.Contains(s.cause, "Did you mean app?") {
 		d.t.Errorf("a misspelt --for-config: %+v", s)
 	}
 	says(namespace+"/Deployment/wbe", "There is no Deployment wbe in namespace "+namespace, "did you mean web?")
 	_, err := d.shell(namespace, "reroll pause -A --for 1h --reason 'release in progress' --reroll-namespace default\n"+strings.ReplaceAll(edit, "debug", "warn"))
 	d.must(err)
 	says(ref, "Frozen: ", `"release in progress"`, "until", "Next: reroll resume -A --reroll-namespace default")
-	d.try(d.explain(ref).next)
 	says(ref, "UpToDate: ")
 	_, err = d.shell(namespace, `kubectl -n default patch configmap reroll-control -p '{"data":{"control.yaml":"frezze: {}"}}'`)
 	d.must(err)

@@ -141,7 +141,9 @@ func (s *session) showCluster(l *lines, c view.Cluster, workloads []view.Workloa
 	}
 	if c.Freeze.Frozen {
 		l.add(cell{"  Frozen", bad}, text(sinceWhen(c.Freeze.Since)+by(c.Freeze.By)+until(c.Freeze.Until)+because(c.Freeze.Reason)))
-		l.next("    ", s.typed(s.cmd, inNamespace(c.Namespace, "reroll resume -A")))
+		if c.ControlProblem == "" { // a document that cannot be read must be corrected first, and a problem above says so
+			l.next("    ", s.typed(s.cmd, inNamespace(c.Namespace, "reroll resume -A")))
+		}
 	}
 	for _, p := range c.Pauses {
 		l.add(cell{"  Paused ", alert}, text(whom(p.Namespace, p.Selector)+by(p.By)+until(p.Until)+because(p.Reason)))

@@ -170,6 +170,8 @@ export interface Cluster {
   /** Healthy, Degraded, Away or Unknown. */
   health: string;
   problems?: { message: string; next?: string }[];
+  /** Why reroll-control cannot be read: problems has it, with the command that corrects it. */
+  controlProblem?: string;
   namespace?: string;
   version?: string;
   instance?: string;

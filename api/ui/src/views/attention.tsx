@@ -147,7 +147,7 @@ export function Brakes({ clusters }: { clusters: Cluster[] }) {
                 {c.freeze.until && <Time at={c.freeze.until} />}
                 {by(c.freeze)}.
               </p>
-              <Next text={own(c, 'reroll resume -A')} />
+              <Next text={c.controlProblem ? undefined : own(c, 'reroll resume -A')} />
             </div>
           ),
       )}
