@@ -15,7 +15,7 @@ func TestGuide(t *testing.T) {
 	for _, strategy := range []string{"env-vars", "annotations"} {
 		t.Run(strategy, func(t *testing.T) {
 			s := newShop(t, strategy)
-			r := newReader(t, "stakater", "reload: {strategy: "+strategy+"}\n")
+			r := newReader(t, "stakater", "config: {reload: {strategy: "+strategy+"}}\n")
 			r.installTheirs(t, strategy)
 			if flags := r.follow(t, before, nil); !strings.Contains(flags, "--reload-strategy="+strategy) {
 				t.Errorf("what is set is told as %s", flags)

@@ -31,7 +31,7 @@ func TestOtherGuides(t *testing.T) {
 			awaitNobody(t)
 			y := newYard(t, tool)
 			y.install(t)
-			r := newReader(t, tool, "reload: {strategy: env-vars}\n")
+			r := newReader(t, tool, "config: {reload: {strategy: env-vars}}\n")
 			if said := r.follow(t, sortOut, nil); !strings.Contains(said, "3 workloads; moving in rolls 0; 0 with conflicts, 0 with typos, 0 with leftovers") {
 				t.Errorf("it says:\n%s", said)
 			}
