@@ -82,7 +82,8 @@ func TestGoBackAnnotations(t *testing.T) {
 	}
 }
 
-// expectAnnotation checks the annotation of a pod template, and that nothing else was written into it.
+// expectAnnotation checks the annotation of a pod template, and that nothing else was written into it but Reroll's own hash, which means nothing to
+// Stakater Reloader.
 func expectAnnotation(t *testing.T, ref scenario.Ref, template *corev1.PodTemplateSpec, began int64, want theirAnnotation) {
 	t.Helper()
 	text := template.Annotations[theirAnnotationKey]
@@ -103,7 +104,7 @@ func expectAnnotation(t *testing.T, ref scenario.Ref, template *corev1.PodTempla
 		t.Errorf("%s (-want +got):\n%s", ref, diff)
 	}
 	for key := range template.Annotations {
-		if key != theirAnnotationKey && key != "mine" {
+		if !slices.Contains([]string{theirAnnotationKey, "mine", "reroll.dev/config-hash"}, key) {
 			t.Errorf("%s: the pod template has the annotation %s, too", ref, key)
 		}
 	}
