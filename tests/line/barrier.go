@@ -12,7 +12,7 @@ import (
 func (l *Line) Barrier(ctx context.Context, namespace string) error {
 	err := Poll(ctx, func(ctx context.Context) error {
 		var pending error
-		for _, r := range []*Reroll{l.Dispatch, l.Reroll} {
+		for _, r := range append([]*Reroll{l.Dispatch, l.Reroll}, l.replicas...) { // one that does not lead is not ready for it
 			if r == nil || r.PID() == 0 {
 				continue
 			}
