@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +16,7 @@ func TestGuide(t *testing.T) {
 	for _, strategy := range []string{"env-vars", "annotations"} {
 		t.Run(strategy, func(t *testing.T) {
 			s := newShop(t, strategy)
-			r := newReader(t, "stakater", "config: {reload: {strategy: "+strategy+"}}\n")
+			r := newReader(t, "stakater", "config: {reload: {strategy: "+strategy+"}, debounce: {window: 6s}}\n")
 			r.installTheirs(t, strategy)
 			if flags := r.follow(t, before, nil); !strings.Contains(flags, "--reload-strategy="+strategy) {
 				t.Errorf("what is set is told as %s", flags)
@@ -44,10 +45,11 @@ func (s shop) observe(t *testing.T, r *reader) {
 	t.Helper()
 	was := s.look(t)
 	r.follow(t, observe, map[string]func(){
-		"outcome=AlreadyCurrent": func() {
+		"outcome=PodsNewer": func() {
 			s.edit(t, "seen", "2")
+			<-time.After(1100 * time.Millisecond) // what starts in the second of the edit may be older
 			s.roll(t, "seen", "2")
-			s.awaitReload(t, "seen", "AlreadyCurrent", 1)
+			s.awaitReload(t, "seen", "PodsNewer", 1)
 		},
 		"outcome=DryRun": func() {
 			s.edit(t, "seen", "3")

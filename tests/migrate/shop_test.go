@@ -155,14 +155,15 @@ func (s shop) awaitReload(t *testing.T, name, outcome string, n int) {
 		if err != nil {
 			return err
 		}
-		found := 0
+		found, all := 0, []string{}
 		for _, r := range reloads {
 			if r.Workload.Name == name && r.Outcome == outcome {
 				found++
 			}
+			all = append(all, r.Workload.Name+" "+r.Outcome)
 		}
 		if found != n {
-			return fmt.Errorf("%s has %d reloads that are %s, want %d", name, found, outcome, n)
+			return fmt.Errorf("%s has %d reloads that are %s, want %d; there are %q", name, found, outcome, n, all)
 		}
 		return nil
 	})
