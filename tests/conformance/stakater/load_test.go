@@ -4,6 +4,7 @@ package stakater_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,17 +25,42 @@ reason: an edit that nobody depends on
 given: [{kind: Secret, metadata: {name: app}, data: {a: MQ==}}]
 steps: [{do: [{patch: Secret/app, with: {data: {a: Mg==}}}]}]
 `
-	p.play(t, edits)
-	lists := requests(t, "LIST", "deployments") + requests(t, "LIST", "statefulsets") + requests(t, "LIST", "daemonsets") + requests(t, "LIST", "jobs")
-	secrets := requests(t, "GET", "secrets") + requests(t, "LIST", "secrets")
-	p.play(t, edits)
-	after := requests(t, "LIST", "deployments") + requests(t, "LIST", "statefulsets") + requests(t, "LIST", "daemonsets") + requests(t, "LIST", "jobs")
-	if after != lists {
-		t.Errorf("workloads were listed %v times", after-lists)
+	w := p.play(t, edits)
+	lists := func() (n float64) {
+		for _, resource := range []string{"deployments", "statefulsets", "daemonsets", "jobs"} {
+			n += requests(t, "LIST", resource)
+		}
+		return n
 	}
-	if now := requests(t, "GET", "secrets") + requests(t, "LIST", "secrets"); now != secrets {
-		t.Errorf("Secrets were read %v times", now-secrets)
+	secrets := func() float64 { return requests(t, "GET", "secrets") + requests(t, "LIST", "secrets") }
+	listed, read, heard := lists(), secrets(), strangers(t)
+	if _, err := w.Patch(t.Context(), "Secret/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"Mw=="}}`)); err != nil {
+		t.Fatal(err)
 	}
+	line.Eventually(t, "the edit", func(context.Context) error {
+		if strangers(t) == heard {
+			return errors.New("nothing was heard")
+		}
+		return nil
+	})
+	if now := lists(); now != listed {
+		t.Errorf("workloads were listed %v times", now-listed)
+	}
+	if now := secrets(); now != read {
+		t.Errorf("Secrets were read %v times", now-read)
+	}
+}
+
+// strangers returns the counter of hints that nobody depends on.
+func strangers(t *testing.T) string {
+	t.Helper()
+	text, err := shared.Reroll.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(text, `reroll_hints_total{result="nobody_depends"} `)
+	count, _, _ := strings.Cut(after, "\n")
+	return count
 }
 
 // requests returns how many requests of that verb for a resource the API server has answered.

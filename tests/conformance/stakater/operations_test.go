@@ -73,7 +73,7 @@ func TestMetricsByNamespace(t *testing.T) {
 // TestAlerts: each sink gets the sentence in its own form, once for a reload.
 func TestAlerts(t *testing.T) {
 	for sink, want := range map[string]string{
-		"slack": `{"attachments":[{"color":"good","author_name":"Reloader","text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}]}`,
+		"slack": `{"attachments":[{"author_name":"Reloader","color":"good","text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}]}`,
 		"teams": `{"text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}`,
 		"gchat": `{"text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}`,
 		"text":  `here : Reloader detected changes in app of type CONFIGMAP in namespace NS. Hence reloaded web of type Deployment in namespace NS`,

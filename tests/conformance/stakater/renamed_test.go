@@ -4,18 +4,20 @@ package stakater_test
 
 import (
 	"encoding/json"
-	"os/exec"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/reroll-dev/reroll/tests/conformance/stakater"
-	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// renaming is a flag that renames an annotation, as the help has it.
-var renaming = regexp.MustCompile(`(?m)^ +--([a-z-]+-annotation) string .*\(default "([^"]+)"\)$`)
+var (
+	// renaming is a name in reload.annotationKeys and the key without it, as the documentation has them. Stakater's flag has the same name.
+	renaming = regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\| `([a-z./-]+)` \\|$")
+	capital  = regexp.MustCompile("[A-Z]")
+)
 
 // TestEveryAnnotationIsRenamed: for each flag that renames an annotation there are scenarios in which an object has the new name, and
 // in which one has the original, which means nothing there.
@@ -24,20 +26,17 @@ func TestEveryAnnotationIsRenamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := line.Build(t.Context())
+	text, err := os.ReadFile("../../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	help, err := exec.CommandContext(t.Context(), binary, "serve", "--help").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, help)
+	_, table, _ := strings.Cut(string(text), "### Keys of annotations")
+	keys := renaming.FindAllStringSubmatch(table, -1)
+	if len(keys) < 16 {
+		t.Fatalf("%d annotations have other names", len(keys))
 	}
-	flags := renaming.FindAllStringSubmatch(string(help), -1)
-	if len(flags) == 0 {
-		t.Fatal("no flag renames an annotation")
-	}
-	for _, flag := range flags {
-		name, original := "--"+flag[1]+"=", flag[2]
+	for _, key := range keys {
+		name, original := "--"+strings.ToLower(capital.ReplaceAllString(key[1], "-$0"))+"-annotation=", key[2]
 		var renamed, old bool
 		for _, c := range cases {
 			at := slices.IndexFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, name) })
