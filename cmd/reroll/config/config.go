@@ -23,51 +23,50 @@ type Pod struct{ Name, Namespace string }
 
 // Process is what the process does, and on which cluster.
 type Process struct {
-	// Name of the cluster in history, metrics and the URL of the audit webhook: a DNS label.
+	// Name of the cluster, a DNS label, in history, metrics and the URL of the audit webhook.
 	ClusterName string `yaml:"clusterName" is:"label"`
-	// Reroll's own namespace. Default: that of the pod, or of the kubeconfig's context.
+	// Namespace of Reroll. Default: the pod's, or that of the kubeconfig's context.
 	Namespace string `yaml:"namespace" is:"label"`
-	// Parts that this process runs. Without `nats.url`, one of them must be `dispatch`.
+	// Parts to run. Without `nats.url`, `dispatch` must be among them.
 	Components []string `yaml:"components" oneOf:"ingest,dispatch,api,admission"`
-	// What reports changes. `auto`: a watch of the metadata of ConfigMaps and Secrets, and audit events, which add who made a change. `audit`: audit
-	// events alone, without the right to list Secrets. `watch`: the watch alone.
+	// Source of changes. `watch`: a watch of metadata. `audit`: audit events, without the permission to list Secrets. `auto`: both.
 	Source string `yaml:"source" oneOf:"auto,audit,watch"`
 	// Decide and record, but write nothing to the cluster.
 	DryRun bool `yaml:"dryRun"`
 	// Directory of the embedded NATS.
 	DataDir string `yaml:"dataDir"`
-	// One of several replicas dispatches, by a Lease. Needs `nats.url`, and `POD_NAME` and `POD_NAMESPACE` in the environment.
+	// Elect the active dispatcher of several replicas by a Lease. Requires `nats.url`, `POD_NAME` and `POD_NAMESPACE`.
 	LeaderElection bool `yaml:"leaderElection"`
-	// Keep the names and addresses of users out of all that is stored from now on.
+	// Store no names and addresses of users.
 	RedactActors bool       `yaml:"redactActors"`
 	Kubernetes   Kubernetes `yaml:"kubernetes"`
 	Log          Log        `yaml:"log"`
 	Metrics      Metrics    `yaml:"metrics"`
 }
 
-// Kubernetes is the way to the API server.
+// Kubernetes configures the connection to the API server.
 type Kubernetes struct {
-	// Kubeconfig file. Default: `KUBECONFIG`, then the cluster that the process runs in, then `~/.kube/config`.
+	// Kubeconfig file. Default: `KUBECONFIG`, the cluster of the pod, `~/.kube/config`.
 	Kubeconfig string `yaml:"kubeconfig"`
 	// Context of the kubeconfig.
 	Context string `yaml:"context"`
-	// Requests per second, twice as many in a burst.
+	// Requests per second; a burst may be twice as large.
 	QPS float32 `yaml:"qps"`
 }
 
-// Log is what is logged to standard error.
+// Log configures the log on standard error.
 type Log struct {
-	// Least severe level that is logged.
+	// Lowest level to log.
 	Level string `yaml:"level" oneOf:"debug,info,warn,error"`
 	// Format of each line.
 	Format string `yaml:"format" oneOf:"text,json"`
 }
 
-// Metrics are those of Prometheus.
+// Metrics configures the Prometheus metrics.
 type Metrics struct {
 	// Address for `/metrics`, `/livez` and `/readyz`.
 	Address string `yaml:"address"`
-	// Add a counter with a series for each namespace.
+	// Add a counter with one series per namespace.
 	CountByNamespace bool `yaml:"countByNamespace"`
 }
 
@@ -77,87 +76,85 @@ type Rolling struct {
 	Reload        Reload        `yaml:"reload"`
 	Debounce      Debounce      `yaml:"debounce"`
 	RolloutLimits RolloutLimits `yaml:"rolloutLimits"`
-	// Interval between full resyncs, which compare every config without a report of a change: six times as long where metadata may not be listed. 0
-	// is at the start only.
+	// Interval between full resyncs, six times as long where metadata may not be listed. 0: only at the start.
 	ResyncInterval time.Duration `yaml:"resyncInterval" min:"1s"`
 	Notifications  Notifications `yaml:"notifications"`
 }
 
-// Scope is which namespaces, configs and workloads count.
+// Scope selects namespaces, configs and workloads.
 type Scope struct {
-	// The only namespaces that count. Empty means all.
+	// Namespaces to include. Empty: all.
 	Namespaces []string `yaml:"namespaces" is:"label"`
-	// Namespaces that do not count. No effect with `namespaces`.
+	// Namespaces to exclude. No effect with `namespaces`.
 	NamespacesToIgnore []string `yaml:"namespacesToIgnore" is:"label"`
-	// Labels of the namespaces that count, such as `env=prod`. No effect with `namespaces`.
+	// Labels of namespaces to include, such as `env=prod`. No effect with `namespaces`.
 	NamespaceSelector Selector `yaml:"namespaceSelector"`
-	// Labels of the configs that count.
+	// Labels of configs to include.
 	ResourceLabelSelector Selector `yaml:"resourceLabelSelector"`
-	// Kind of config whose changes have no effect.
+	// Kind of config to ignore.
 	ResourcesToIgnore []string `yaml:"resourcesToIgnore" oneOf:"configmaps,secrets"`
-	// Kinds of workloads that are never rolled.
+	// Kinds of workloads never to roll.
 	IgnoredWorkloadTypes []string `yaml:"ignoredWorkloadTypes" oneOf:"jobs,cronjobs"`
 }
 
-// Reload is what triggers a roll, and how it is written.
+// Reload configures what triggers a roll, and how Reroll writes it.
 type Reload struct {
-	// How a roll is written into the pod template of a workload that does not choose.
+	// How a roll changes the pod template, unless the workload chooses.
 	Strategy string `yaml:"strategy" oneOf:"env-vars,annotations"`
-	// A workload without annotations counts as opted in to every config that it uses.
+	// Opt in workloads without annotations, to every config they use.
 	AutoAll bool `yaml:"autoAll"`
 	// Roll when a config is created.
 	OnCreate bool `yaml:"onCreate"`
 	// Roll when a config is deleted.
 	OnDelete bool `yaml:"onDelete"`
-	// Roll Argo Rollouts as well.
+	// Roll Argo Rollouts too.
 	ArgoRollouts bool `yaml:"argoRollouts"`
-	// Roll for the SecretProviderClasses of the Secrets Store CSI driver as well.
+	// Roll for SecretProviderClasses of the Secrets Store CSI driver.
 	CSI bool `yaml:"csi"`
-	// Tools whose annotations are read.
+	// Annotations to read.
 	Dialects []string `yaml:"dialects" oneOf:"reroll,stakater,sap,wave,collaborne,fabric8,trigger"`
-	// Other keys of Stakater Reloader's annotations, by their names: `auto: example.com/auto`.
+	// Other keys for Stakater Reloader's annotations, by [name](#keys-of-annotations), such as `auto: example.com/auto`.
 	AnnotationKeys AnnotationKeys `yaml:"annotationKeys"`
-	// Write the marks of other tools into workloads with their annotations. They are unkeyed hashes of content. Without them, a roll writes
-	// `reroll.dev/config-hash` alone.
+	// Also write the [marks of other tools](security.md#what-marks-reveal), which are unkeyed hashes of content.
 	ToolMarks bool `yaml:"toolMarks"`
-	// URL to call instead of rolling. `REROLL_WEBHOOK_URL` in the environment wins.
+	// URL to call instead of rolling, or `REROLL_WEBHOOK_URL`.
 	WebhookURL string `yaml:"webhookURL" is:"url"`
 }
 
-// Debounce is how edits that follow each other become one roll.
+// Debounce combines successive edits into one roll.
 type Debounce struct {
-	// Time without a further change after which a workload rolls. 0 is at once.
+	// Time without changes after which a workload rolls. 0: at once.
 	Window time.Duration `yaml:"window"`
-	// Longest time that further changes can postpone a roll. At its default, at least as long as the window.
+	// Longest delay by further changes; the default is at least the window.
 	MaxWait time.Duration `yaml:"maxWait"`
 }
 
-// RolloutLimits hold workloads back.
+// RolloutLimits hold workloads back: see [rollouts](rollouts.md#rollout-limits).
 type RolloutLimits struct {
-	// Workloads that may roll in a minute, a tenth of them at once. 0 means no limit.
+	// Workloads that may roll per minute, a tenth of them at once. 0: no limit.
 	ReloadsPerMinute int `yaml:"reloadsPerMinute"`
-	// Workloads that may be rolling out at a time. 0 means no limit.
+	// Workloads that may roll out at the same time. 0: no limit.
 	MaxConcurrentRollouts int `yaml:"maxConcurrentRollouts"`
-	// Shortest time between two rolls of one workload.
+	// Minimum time between two rolls of a workload.
 	MinReloadInterval time.Duration `yaml:"minReloadInterval"`
-	// Rolls of one workload in about twelve hours, beyond which the pause after each doubles, from a minute up to an hour. 0 means no limit.
+	// Rolls of a workload in about twelve hours, after which it slows down. 0: no limit.
 	FlapLimit int `yaml:"flapLimit"`
-	// When workloads may roll: five fields of cron and a length, such as `CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h`. Empty means always.
+	// When workloads may roll, such as `CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h`. Empty: always.
 	MaintenanceWindows Windows `yaml:"maintenanceWindows"`
-	// When a rollout has stalled whose controller sets no deadline, as those of StatefulSets and DaemonSets. 0 means never.
+	// Time after which a rollout has stalled, if its controller sets none. 0: never.
 	Deadline time.Duration `yaml:"deadline"`
-	// Roll one workload first, then a tenth of the others, then the rest, each when the rollouts before have ended. If one stalls, hold the rest.
+	// Roll one workload first, then a tenth, then the rest; hold the rest if one stalls.
 	HaltOnFailure bool `yaml:"haltOnFailure"`
 }
 
-// Notifications are messages to a chat after each roll.
+// Notifications are chat messages after each roll.
 type Notifications struct {
-	// Where messages are posted. Empty sends none. `REROLL_NOTIFICATIONS_URL` in the environment wins.
+	// URL to post messages to, or `REROLL_NOTIFICATIONS_URL`.
 	URL string `yaml:"url" is:"url"`
 	// Format of a message.
 	Sink string `yaml:"sink" oneOf:"text,slack,teams,gchat"`
-	// URL of the proxy for messages. `REROLL_NOTIFICATIONS_PROXY` in the environment wins.
+	// Proxy for messages, or `REROLL_NOTIFICATIONS_PROXY`.
 	Proxy string `yaml:"proxy" is:"proxy"`
-	// Text in front of each message.
+	// Text before each message.
 	AdditionalInfo string `yaml:"additionalInfo"`
 }

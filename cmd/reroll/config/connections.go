@@ -15,19 +15,19 @@ type Connections struct {
 	Admission Admission `yaml:"admission"`
 }
 
-// Login is how a process logs in to a NATS server.
+// Login has the credentials for a NATS server.
 type Login struct {
-	// Credentials file, with a JWT and its key.
+	// Credentials file (JWT and key).
 	Credentials string `yaml:"credentials"`
-	// Name of the user, whose password is in `passwordFile`.
+	// User name, with `passwordFile`.
 	User string `yaml:"user"`
-	// File with the password of the user.
+	// Password file.
 	PasswordFile string `yaml:"passwordFile"`
-	// File of the CA of the server's certificate. Default: the system's. This and `tlsCert` require TLS.
+	// CA file for the server's certificate. Default: the system's. Enables TLS, as `tlsCert` does.
 	TLSCA string `yaml:"tlsCA"`
-	// File of the client certificate.
+	// Client certificate file.
 	TLSCert string `yaml:"tlsCert"`
-	// File of the client certificate's key.
+	// Client key file.
 	TLSKey string `yaml:"tlsKey"`
 }
 
@@ -36,17 +36,16 @@ func (l Login) Queue() queue.Login {
 	return queue.Login{Credentials: l.Credentials, User: l.User, PasswordFile: l.PasswordFile, CAFile: l.TLSCA, CertFile: l.TLSCert, KeyFile: l.TLSKey}
 }
 
-// NATS is where records are stored.
+// NATS configures the store of hints and records.
 type NATS struct {
-	// Addresses of an external NATS, separated by commas. Empty runs an embedded one. `REROLL_NATS_URL` in the environment wins.
+	// Addresses of an external NATS, comma-separated, or `REROLL_NATS_URL`. Empty: an embedded one.
 	URL string `yaml:"url"`
 	Login
-	// How many servers of an external NATS hold each stream: 1, 3 or 5. 0 is 1 for new streams, and leaves others as they are.
+	// Replicas of each stream on an external NATS: 1, 3 or 5. 0: 1 for new streams, existing ones unchanged.
 	Replicas int `yaml:"replicas"`
-	// Bytes that the store may take, such as `4Gi`: a quarter for hints, half for changes and reloads, and the rest for the state. Default: 2Gi.
+	// Size limit of [all streams](production.md#streams), such as `4Gi`. Default: 2Gi.
 	StoreSize Size `yaml:"storeSize"`
-	// File with a NATS configuration for the embedded NATS: accounts, limits and where it listens. With the accounts of `reroll hub permissions` it is a
-	// hub. Changes are taken within seconds. Where it stores is for `dataDir` to say.
+	// NATS configuration file for the embedded NATS: accounts, limits, listen addresses. Reloaded when it changes. `dataDir` sets the directory.
 	Config string `yaml:"config"`
 }
 
@@ -55,9 +54,9 @@ func (n NATS) Options() queue.Options {
 	return queue.Options{URL: n.URL, Login: n.Queue(), Replicas: n.Replicas, MaxStore: int64(n.StoreSize), ConfigFile: n.Config}
 }
 
-// Hub is where the records of the cluster are forwarded to.
+// Hub receives copies of the records: see [many clusters](fleet.md).
 type Hub struct {
-	// Addresses of the NATS of a hub, separated by commas. Empty forwards nothing.
+	// Addresses of the hub's NATS, comma-separated. Empty: none.
 	URL string `yaml:"url"`
 	Login
 }
@@ -65,63 +64,62 @@ type Hub struct {
 // Options returns the settings as the queue takes them.
 func (h Hub) Options() queue.Options { return queue.Options{URL: h.URL, Login: h.Queue()} }
 
-// Ingest is where API servers and log shippers post audit events.
+// Ingest receives audit events from API servers and log shippers.
 type Ingest struct {
 	// Address for `POST /v1/audit/{cluster}` and `POST /v1/shipped/{cluster}`.
 	Address string `yaml:"address"`
-	// File of the server certificate, which a process without `dispatch` waits for. Empty: Reroll makes and renews one.
+	// Server certificate file. Empty: Reroll makes one. A process without `dispatch` waits for the file.
 	TLSCert string `yaml:"tlsCert"`
-	// File of the server certificate's key.
+	// Server key file.
 	TLSKey string `yaml:"tlsKey"`
-	// File of the CA of client certificates, whose name is `<cluster>.audit.reroll.dev`.
+	// CA file for client certificates named `<cluster>.audit.reroll.dev`.
 	TLSClientCA string `yaml:"tlsClientCA"`
-	// File of bearer tokens, a line `cluster:token` for each.
+	// File of bearer tokens, one line `cluster:token` each.
 	TokenFile string `yaml:"tokenFile"`
 	// Plain HTTP without authentication, on a loopback address only.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// Service for which Reroll makes a certificate: its CA is kept in the Secret `<service>-ca`, the certificate in `<service>-tls`.
+	// Service in the certificate that Reroll makes, and prefix of its Secrets.
 	Service string `yaml:"service" is:"label"`
-	// Interval at which the ConfigMap and the Secret `reroll-canary` are updated through each API server, to check that their audit events arrive. 0
-	// is never.
+	// Interval of the canaries that [check the feed](audit-events.md#whether-the-feed-works). 0: never.
 	CanaryInterval time.Duration `yaml:"canaryInterval" min:"1s"`
 }
 
-// API is the REST API and the dashboard.
+// API configures the REST API and the dashboard.
 type API struct {
 	// Address of the API.
 	Address string `yaml:"address"`
-	// How clients prove who they are. `none`: not at all, on a loopback address only. `token`: by a token of the API server, which also decides what they may
-	// read. `anonymous`: every client that reaches the address may read everything.
+	// How clients [authenticate](api.md#who-may-ask). `none`: not at all, on a loopback address only. `token`: by a Kubernetes token. `anonymous`:
+	// not at all, on any address.
 	Auth string `yaml:"auth" oneOf:"none,token,anonymous"`
-	// Audiences of which a token must have one. Empty means those of the API server.
+	// Accepted audiences of tokens. Empty: those of the API server.
 	Audiences []string `yaml:"audiences"`
-	// File of the API's certificate. Empty means plain HTTP.
+	// Certificate file. Empty: plain HTTP.
 	TLSCert string `yaml:"tlsCert"`
-	// File of the key of the API's certificate.
+	// Key file.
 	TLSKey string `yaml:"tlsKey"`
-	// Accept tokens over plain HTTP on any address, behind something that encrypts.
+	// Accept tokens over plain HTTP, behind a proxy that terminates TLS.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// For `anonymous`: names of the API besides addresses, localhost and names of clusters and local networks, such as that of an Ingress.
+	// For `anonymous`: further host names of the API, such as that of an Ingress.
 	Hosts []string `yaml:"hosts"`
 }
 
-// Admission is the admission webhook, which keeps marks while others write workloads.
+// Admission configures the [admission webhook](admission.md).
 type Admission struct {
 	// Address that API servers call.
 	Address string `yaml:"address"`
-	// File of the server certificate. Empty: Reroll makes and renews one.
+	// Server certificate file. Empty: Reroll makes one.
 	TLSCert string `yaml:"tlsCert"`
-	// File of the server certificate's key.
+	// Server key file.
 	TLSKey string `yaml:"tlsKey"`
-	// MutatingWebhookConfiguration in which the dispatcher keeps the secret path and the CA. Empty: the dispatcher keeps none.
+	// MutatingWebhookConfiguration that the dispatcher keeps up to date. Empty: none.
 	Configuration string `yaml:"configuration"`
-	// Service for which Reroll makes a certificate.
+	// Service in the certificate that Reroll makes.
 	Service string `yaml:"service" is:"label"`
-	// Lifetime of a certificate that Reroll makes. It is renewed when a third is left. 0 makes none: the webhook has it in files.
+	// Lifetime of that certificate, renewed when a third is left. 0: use the files.
 	CertificateLifetime time.Duration `yaml:"certificateLifetime" min:"10s"`
 }
 
-// Default returns the settings that nobody has changed.
+// Default returns the default settings.
 func Default() Config {
 	return Config{
 		Process: Process{

@@ -47,12 +47,12 @@ func (f *Flags) set(origin, key, value string) *override {
 var own = []struct{ flag, key, usage string }{
 	{"cluster-name", "clusterName", "name of the cluster, a DNS label"},
 	{"components", "components", "parts to run: ingest, dispatch, api, admission"},
-	{"source", "source", "what reports changes: auto, audit or watch"},
+	{"source", "source", "source of changes: auto, audit or watch"},
 	{"dry-run", "dryRun", "decide and record, but write nothing to the cluster"},
 	{"data-dir", "dataDir", "directory of the embedded NATS"},
-	{"kubeconfig", "kubernetes.kubeconfig", "kubeconfig file; without it that of KUBECONFIG, the cluster that it runs in, or ~/.kube/config"},
+	{"kubeconfig", "kubernetes.kubeconfig", "kubeconfig file (default: KUBECONFIG, the cluster of the pod, or ~/.kube/config)"},
 	{"context", "kubernetes.context", "context of the kubeconfig"},
-	{"log-level", "log.level", "least severe level that is logged: debug, info, warn or error"},
+	{"log-level", "log.level", "lowest level to log: debug, info, warn or error"},
 	{"log-format", "log.format", "format of the log: text or json"},
 	{"metrics-address", "metrics.address", "address for /metrics, /livez and /readyz"},
 	{"ingest-address", "ingest.address", "address for audit events"},
@@ -62,7 +62,7 @@ var own = []struct{ flag, key, usage string }{
 // Bind declares the flags, and the hidden ones of Stakater Reloader.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.path, "config", "", "YAML file with settings; see docs/configuration.md")
-	flags.BoolVar(&f.Check, "check", false, "validate the settings and end")
+	flags.BoolVar(&f.Check, "check", false, "validate the settings and exit")
 	flags.Var(&setFlag{f}, "set", "a setting of the file as KEY=VALUE, such as debounce.window=100ms; can be repeated, and wins over the file")
 	for _, o := range own {
 		field := lookup(o.key)
