@@ -78,14 +78,14 @@ type SightRule struct {
 
 // SightRules are the rules of first sight, in the order in which they are asked. If none answers, the live write is the baseline.
 var SightRules = []SightRule{
-	{"unproven", "Content that nothing proves is where the workload begins.", unproven},
-	{"absent", "An absent config is where the workload begins, unless deletions count and a hint has reported one since.", absent},
+	{"unproven", "Content that nothing proves to be current, as of a SecretProviderClass without pods, is the baseline.", unproven},
+	{"absent", "An absent config is the baseline, unless deletions count and a hint has reported one since.", absent},
 	{"unread", "The content is read.", unread},
-	{"mark", "The mark of a tool, or its memory, proves what the workload was brought to.", marked},
-	{"foreign", "A config of another cluster is where the workload begins: its times are those of another clock.", foreign},
+	{"mark", "The mark of a tool, or its memory, proves which content the workload was rolled for.", marked},
+	{"foreign", "A config of another cluster is the baseline: its times are from another clock.", foreign},
 	{"appearedSinceListed", "A config that was created after the workload's patterns were listed has appeared.", appearedSinceListed},
-	{"writtenSince", "Data written since the opt-in was missed if a pod is older.", writtenSince},
-	{"takenSince", "A key taken away since the opt-in was missed if a pod is older.", takenSince},
+	{"writtenSince", "Data written since the opt-in was missed if a pod is older than the write.", writtenSince},
+	{"takenSince", "A key removed since the opt-in was missed if a pod is older than the removal.", takenSince},
 	{"madeAnew", "A config created since the opt-in was missed if a pod is older, and creations count or no pod starts without the config.", madeAnew},
 }
 
