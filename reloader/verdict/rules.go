@@ -277,7 +277,7 @@ func upToDate(c Case) Verdict {
 		v.Message = rolledNothing(newest)
 	}
 	if r := c.Record.Rollout; r != nil && r.Undone {
-		v.Message += " Its template has lost the mark since, which started its pods again: a GitOps tool that reverts the mark must leave it alone (docs/gitops.md)."
+		v.Message += " Its template has lost the mark since, which started its pods again: configure your GitOps tool to keep the mark (docs/recipes.md)."
 	}
 	v.Message += c.often()
 	if blind, next := c.blind(); blind != "" {

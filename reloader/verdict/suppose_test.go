@@ -57,7 +57,7 @@ func TestSuppose(t *testing.T) {
 	}{
 		"nothing holds it back":   {nothing, "", RollsNow, "", "It would roll."},
 		"dry run":                 {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.DryRun = true }, "", RollsNever, "DryRun", "dry run"},
-		"suspended":               {dormant(reloader.ReasonSuspended), "", RollsNever, "Suspended", "once it is resumed"},
+		"suspended":               {dormant(reloader.ReasonSuspended), "", RollsNever, "Suspended", "when resumed"},
 		"finished":                {dormant(reloader.ReasonFinished), "", RollsNever, "Finished", "has finished"},
 		"suspended and frozen":    {and(frozen, dormant(reloader.ReasonSuspended)), "", RollsNever, "Suspended", ""},
 		"suspended, with webhook": {and(notifies, dormant(reloader.ReasonSuspended)), "", RollsNever, "Suspended", ""},

@@ -92,11 +92,11 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"config ignored": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonConfigIgnored },
-			state:  UpToDate, message: "The last change rolled nothing: the workload is not asked: the config carries the ignore annotation",
+			state:  UpToDate, message: "The last change rolled nothing: the workload is not affected: the config has the ignore annotation",
 		},
 		"dry run": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
-			state:  NotRolled, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). To end the dry run, set dryRun: false",
+			state:  NotRolled, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). Set dryRun: false",
 		},
 		"bad value": {
 			record: func(r *reloader.WorkloadRecord) {
@@ -164,7 +164,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
-		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "changed back and forth", next: "reroll get reloads"},
+		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "keep changing its config", next: "reroll get reloads"},
 		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "missing: Secret/shop/gone", time.Time{}), state: MissingConfig, message: "Secret/shop/gone"},
 		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
@@ -310,7 +310,7 @@ func TestRestartsOfOthers(t *testing.T) {
 		r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: now, Undone: true}, 9
 	})
 	got := Judge(Case{Cluster: "local", Workload: web, Record: r, Now: now})
-	if got.State != UpToDate || !strings.HasSuffix(got.Message, "Its template has lost the mark since, which started its pods again: a GitOps tool that reverts the mark must leave it alone (docs/gitops.md).") {
+	if got.State != UpToDate || !strings.HasSuffix(got.Message, "Its template has lost the mark since, which started its pods again: configure your GitOps tool to keep the mark (docs/recipes.md).") {
 		t.Errorf("%+v", got)
 	}
 	r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: now}, 12

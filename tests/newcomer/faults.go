@@ -137,7 +137,7 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	},
 	"a config that is ignored": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE annotate configmap app reloader.stakater.com/ignore=true\n" + edit,
-		state: "UpToDate", cause: "the workload is not asked: the config carries the ignore annotation", calm: true,
+		state: "UpToDate", cause: "the workload is not affected: the config has the ignore annotation", calm: true,
 	},
 	"a config that is immutable": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE patch configmap app --patch '{\"immutable\":true}'\n",
