@@ -104,7 +104,7 @@ func roomFor(r *http.Request) int64 {
 	return maxBodyBytes
 }
 
-// patience returns the time in which an answer is of use: API servers say in the query how long they wait.
+// patience returns how long an answer is useful: API servers say in the query how long they wait.
 func patience(r *http.Request) time.Duration {
 	waits, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	maxConfigs = 128
 	// longestReview bounds the time for one review. If the API server waits for less, the answer is sent earlier by margin.
 	longestReview, margin = 2 * time.Second, 300 * time.Millisecond
-	// shortestReview is the least time in which an attempt makes sense.
+	// shortestReview is the shortest time that makes an attempt worthwhile.
 	shortestReview = 200 * time.Millisecond
 	// maxWarning bounds a warning, which API servers cut off, and maxUID the ID of a review, which is repeated in the answer.
 	maxWarning = 240

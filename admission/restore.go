@@ -63,7 +63,7 @@ func (d *draft) restoreMarks(old object) error {
 	return nil
 }
 
-// markNames returns the names of the variables and annotations in which w can have a mark for one of needs, whatever the strategy was. With patterns,
+// markNames returns the names of variables and annotations that can hold a mark of w for one of needs, whatever the strategy was. With patterns,
 // which may match configs that the template does not refer to, each variable that looks like a mark is one.
 func (d *draft) markNames(w *workload.Workload) (map[string]bool, error) {
 	names := map[string]bool{mark.HashKey: true, mark.HashEnv: true, mark.LastReloadedFromKey: true}

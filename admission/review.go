@@ -41,7 +41,7 @@ func kindOf(r *admissionv1.AdmissionRequest) (workload.Kind, bool) {
 	var options struct {
 		FieldManager string `json:"fieldManager"`
 	}
-	_ = json.Unmarshal(r.Options.Raw, &options) // what cannot be read does not name a manager
+	_ = json.Unmarshal(r.Options.Raw, &options) // unreadable options name no manager
 	if i < 0 || r.SubResource != "" || r.Operation != admissionv1.Update || options.FieldManager == workload.MarkManager {
 		return workload.Kind{}, false
 	}

@@ -15,14 +15,14 @@ import (
 
 // Outlook is what is left to do about the workloads of a namespace. Each entry is a sentence about one of them, or about one config.
 type Outlook struct {
-	// Pending is in flight. Held waits on purpose, or for somebody to fix it.
+	// Pending is in flight. Held waits on purpose, or for a fix.
 	Pending, Held []string
 }
 
 // Barrier waits until every write of workloads and their configs that the API server answered before the call is decided: the watch has handed on the
 // workloads, a look has found each config as it was then or later, no dependency is undecided, nothing waits for its debounce window, no roll is being
-// written, and the ledger is. It ends with ctx at the latest, and returns what is pending then. It reads and changes nothing, so that a write of which no hint
-// came stays pending until a sweep finds it.
+// written, and the ledger is. It ends with ctx at the latest, and returns what is pending then. It reads and changes nothing, so that a write without a hint
+// stays pending until a sweep finds it.
 func (d *Dispatcher) Barrier(ctx context.Context, namespace string) Outlook {
 	b := barrier{d: d, namespace: namespace}
 	for pause := firstCheck; ; pause = min(2*pause, longestCheck) {

@@ -160,7 +160,7 @@ func (h *history) knowMore(c reloader.Config, e *entry, change reloader.Change) 
 	}
 }
 
-// attributedTo returns causes with what has become known of change since, who may have made it and which hint told of it, and whether that is news.
+// attributedTo adds to causes what is now known about change, its possible authors and its hint, and reports whether that is new.
 func attributedTo(causes []reloader.Cause, change reloader.Change) (_ []reloader.Cause, news bool) {
 	causes = slices.Clone(causes)
 	for i, c := range causes {
@@ -194,7 +194,7 @@ func (e *entry) stored(id string) {
 	}
 }
 
-// judge counts the changes that a sweep found and no hint told of in time.
+// judge counts the changes that a sweep found and no hint reported in time.
 func (h *history) judge(all configs, now time.Time) {
 	for c, e := range all {
 		e.drifts = slices.DeleteFunc(e.drifts, func(drift actor.Drift) bool {

@@ -135,7 +135,7 @@ func (b *board) rolledElsewhere(t *tracked, before applied.State) {
 	b.rollouts.follow(t, t.w.Progress, r)
 }
 
-// maxAttempts is from which failed attempt on, with the pauses between them some two minutes after the first, a workload is taken for one
+// maxAttempts is the failed attempt, about two minutes after the first, that makes a workload one
 // that will not roll by itself. An API server that restarts is back before that.
 const maxAttempts = 12
 

@@ -8,7 +8,7 @@ import (
 
 // A workload can name a config of another namespace, and anyone who writes the workload need not be allowed to see that config. Its metadata says
 // whether it is shown to the workload (see dialect.ShareKey). Until it does, the config is absent as far as that workload is concerned: its
-// record, its marks and its reloads are those of a workload that names a config which does not exist. If a config is shown to nobody who
+// record, its marks and its reloads are those of a workload that names a config which does not exist. If a config is not shown to anyone who
 // names it, only its metadata is read, and nothing is recorded of it.
 
 func (d *common) metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
@@ -19,7 +19,7 @@ func (d *common) metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
 	return m
 }
 
-// publicOf returns what the record of t may say of c, of which f is known: of a config of another namespace that is absent, no more than of one that
+// publicOf returns what the record of t may say about c, given f: about an absent config of another namespace, no more than about one that
 // is not shown.
 func publicOf(t *tracked, c reloader.Config, f fact) fact {
 	if f.absent && c.Cluster == "" && c.Namespace != t.w.Namespace {

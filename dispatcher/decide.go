@@ -72,7 +72,7 @@ func (d *decider) decideOne(ctx context.Context, s *sitting, c reloader.Config, 
 	return plan.Verdict{}, fmt.Errorf("decide about %s: no evidence is enough", c)
 }
 
-// caseOf returns what is known about c, of which f is the newest look.
+// caseOf returns what is known about c; f is the newest look.
 func (d *decider) caseOf(ctx context.Context, s *sitting, c reloader.Config, f fact) (plan.Case, error) {
 	k := d.lock().caseOf(s.t, s.w, c, f)
 	d.unlock()
@@ -95,10 +95,10 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	}
 	k.Entry, k.Known = t.state.Writes[c]
 	if !t.shows(c, f) {
-		k.Wanted = true // it is absent, and nothing more must be told
+		k.Wanted = true // it is absent, and nothing more may be shown
 	}
 	if c.Namespace != w.Namespace && k.Known && k.Entry.Absent() && f.Created.Before(k.AsOf.Truncate(time.Second)) {
-		k.Live.Created, k.Live.DataWritten = time.Time{}, time.Time{} // what was written while it was not shown is nothing to the workload
+		k.Live.Created, k.Live.DataWritten = time.Time{}, time.Time{} // writes before it was shared do not concern the workload
 	}
 	e := b.configs.of(c)
 	for _, l := range append(slices.Clone(e.past), e.now) { // by the metadata of now it is decided whether and how they count
@@ -129,8 +129,8 @@ func shrunk(e *entry, k plan.Case) bool {
 	return len(last.Keys) == 0 || slices.ContainsFunc(last.Keys, func(c reloader.KeyChange) bool { return c.Op == reloader.KeyRemoved })
 }
 
-// taken reports whether something was taken away from a config since w was written, of which managed fields keep no time: it has a later version than w, and
-// nobody has given anything of it a value since.
+// taken reports whether something was removed from a config since w. Managed fields keep no time of a removal: it has a later version than w, and
+// no field was given a value since.
 func taken(w *workload.Workload, f fact) bool {
 	return !f.absent && !f.touched.IsZero() && newerVersion(f.ResourceVersion, w.ResourceVersion) && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
 }
@@ -160,10 +160,10 @@ func (b *board) hides(t *tracked, c reloader.Config) bool {
 	return c.Cluster == "" && c.Namespace != t.w.Namespace && !t.shows(c, b.configs.of(c).now)
 }
 
-// errHidden stands for an error that is not to be told on a workload.
+// errHidden stands for an error that a workload must not show.
 var errHidden = errors.New("it cannot be read")
 
-// concealed returns err, or what may be told of it on t: that a config of another namespace cannot be read would tell that it exists. Anyone who runs the
+// concealed returns err, or what t may show of it: an error about a config of another namespace would reveal that it exists. Anyone who runs the
 // cluster finds it in the log.
 func (b *board) concealed(t *tracked, c reloader.Config, err error) error {
 	if !b.hides(t, c) {

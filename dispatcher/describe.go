@@ -78,7 +78,7 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 	return out
 }
 
-// wholeSum returns the digest of which sum is the begin, as the history has it.
+// wholeSum returns the digest in the history that begins with sum.
 func wholeSum(sum string, e *entry) string {
 	for _, whole := range []string{e.last.New.Sum, e.last.Old.Sum} {
 		if sum != "" && strings.HasPrefix(whole, sum) {

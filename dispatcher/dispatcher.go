@@ -40,13 +40,13 @@ type Ports struct {
 	Announcer Announcer
 	// Webhook is called instead of rolling anything; nil rolls.
 	Webhook Webhook
-	// Copies sends copies of configs to the clusters that follow them; nil if there is no hub.
+	// Copies sends copies of configs to the clusters that follow them; nil without a hub.
 	Copies fleet.Copies
 }
 
 // Settings are what an installation chooses.
 type Settings struct {
-	// Strategy is the name of the way in which workloads are marked that do not choose one.
+	// Strategy marks workloads that do not choose one.
 	Strategy string
 	// Limits are the debounce window and the brakes.
 	Limits turn.Limits
@@ -63,7 +63,7 @@ type Settings struct {
 	// HaltOnFailedRollouts gives a change to one workload, then to a tenth of the others, then to the rest, each step when the rollouts of
 	// the one before have ended; if one stalls, the rest is held.
 	HaltOnFailedRollouts bool
-	// CountByNamespace adds a metric with a series for each namespace in which something is rolled.
+	// CountByNamespace adds a metric with a series for each namespace with rolls.
 	CountByNamespace bool
 	// Workers is how many workloads are worked on at once; 32 if zero.
 	Workers int
@@ -146,7 +146,7 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 
 // Run works until ctx ends. The caller has tracked every workload that exists; Ready follows when all of their configs have been looked at.
 //
-// Once ctx has ended, nothing is begun any more: what waits in queues is dropped, since the next start computes it again. What has begun is
+// Once ctx has ended, nothing new starts: queues are dropped, since the next start computes them again. Running work is
 // finished and recorded, for at most drainTime. When term ends, as with a lost leadership, that is cancelled, too: from then on
 // nothing is written by this process.
 func (d *Dispatcher) Run(ctx, term context.Context) error {
@@ -176,7 +176,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 		d.keep(ctx)
 	}
 	d.ready.Store(false)
-	// A call to a lost API server or NATS must not hold up the end for ever; what it leaves undone is computed again at the next start.
+	// A call to a lost API server or NATS must not block the end; the next start computes unfinished work again.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
 	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.scopeQ, d.configQ)
@@ -188,7 +188,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 
 const drainTime = 15 * time.Second
 
-// keep sweeps, and forgets what nobody needs, until ctx ends.
+// keep sweeps, and forgets what is no longer needed, until ctx ends.
 func (d *Dispatcher) keep(ctx context.Context) {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()

@@ -1,6 +1,6 @@
 // Package dispatcher turns hints into looks at configs, and looks into rolled workloads.
 //
-// It is the shell of the core: it reads, asks the pure packages, and writes. What a workload runs with is its State (package applied), which is
+// It is the shell of the core: it reads, asks the pure packages, and writes. The content that a workload runs with is its State (package applied), which is
 // on the workload itself and in the ledger. Package plan decides what a difference between State and live config leads to, and package turn
 // decides when. Nothing that waits holds a message: what is behind is computed from State and live configs, by any process.
 //
@@ -14,7 +14,7 @@
 //	roll.go     one patch: marks and State; a conflict reads again
 //	conclude.go what became of it: State, ledger (states.go), record and history (record.go, keep.go), rollout (rollout.go)
 //
-// What is known is in parts behind one lock (board.go, entry.go, tracked.go). Its types run under the lock and never wait; roller, decider, looker, tracker,
+// Its knowledge is in parts behind one lock (board.go, entry.go, tracked.go). Its types run under the lock and never wait; roller, decider, looker, tracker,
 // keeper, payer and sweeper wait, and take the lock for what they read and note.
 //
 // A start is a sweep (sweep.go): one list of workloads, one list of metadata for each kind and namespace of configs. Contents are read only

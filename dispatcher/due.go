@@ -26,10 +26,10 @@ func newGate(b *board) *gate {
 	return &gate{common: b.common, index: b.index, configs: b.configs, intake: b.intake}
 }
 
-// brake returns how long t, which is behind or requested to roll, has to wait; 0 if it rolls now. What holds it back is on record.
+// brake returns how long t, which is behind or requested to roll, has to wait; 0 if it rolls now. The record has the hold.
 func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 	if g.HaltOnFailedRollouts && !g.ready.Load() {
-		return unreadyTime // who else waits for the same change is not known yet
+		return unreadyTime // other workloads of the same change are not known yet
 	}
 	if rest := t.calm.Sub(now); rest > 0 {
 		return rest

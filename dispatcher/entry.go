@@ -31,7 +31,7 @@ type entry struct {
 type fact struct {
 	live.Meta
 	absent bool
-	// unread says that only the metadata was read, and hidden that nobody may know more.
+	// unread says that only the metadata was read, and hidden that no workload may know more.
 	unread, hidden bool
 	// digest is under the active key, and older are those of the same content under the other keys.
 	digest reloader.Digest
@@ -113,7 +113,7 @@ func (e *entry) see(f fact, hints []reloader.Hint) fact {
 // content reports whether f has the digest of a config that is there.
 func (f fact) content() bool { return !f.began.IsZero() && !f.absent && !f.unread }
 
-// written reports whether hints tell of a write to c since f was seen last. The clock of the API server may be another one; an error costs
+// written reports whether hints report a write to c since f was last seen. The clock of the API server may be another one; an error costs
 // one read too many, or none too few.
 func written(f fact, c reloader.Config, hints []reloader.Hint) bool {
 	for _, h := range hints {

@@ -12,9 +12,9 @@ import (
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// A pattern matches configs that nobody knows before they are there. Those that were made after all were last listed are new to the workload.
+// A pattern matches configs that do not exist yet. Configs created since the last list are new to the workload.
 
-// expandDelay is how long after a config was made whose name nobody tells it is looked for, so that many are found at once.
+// expandDelay is how long after the creation of configs with unknown names they are listed, so that one list finds many.
 const expandDelay = time.Second
 
 // expandNear has the workloads that a config of the kind and namespace of c could matter to look for those that they do not know.
@@ -90,7 +90,7 @@ func (d *looker) expand(ctx context.Context, t *tracked) error {
 	return nil
 }
 
-// list returns the configs of a scope: while the process starts, as they were when somebody asked first.
+// list returns the configs of a scope; during the start, those of the first call.
 func (d *looker) list(ctx context.Context, s scope) (map[reloader.Config]live.Meta, error) {
 	if l := d.starting.Load().list(ctx, d.Configs, s); l != nil {
 		return l.metas, nil

@@ -72,10 +72,10 @@ func (f *fair) leave(namespace string) {
 	}
 }
 
-// maxCrowd bounds how long the rolls of a crowd come before what is told of them.
+// maxCrowd bounds how long the rolls of a crowd come before their records.
 const maxCrowd = 10 * time.Second
 
-// crowded reports whether there is a crowd, so that what can be told later has to wait: one begins when a workload waits for a worker, and ends when no
+// crowded reports whether there is a crowd, so that records have to wait: one begins when a workload waits for a worker, and ends when no
 // worker is busy.
 func (f *fair) crowded() bool {
 	f.mu.Lock()

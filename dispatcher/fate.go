@@ -17,7 +17,7 @@ const (
 	fateGone
 	// fateStale: what was read is outdated; read again and decide again.
 	fateStale
-	// fateNever: the API server, or the cluster that owns a config, refuses, and will until somebody changes something.
+	// fateNever: the API server, or the cluster that owns a config, refuses, until something is changed.
 	fateNever
 	// fateAgain: anything else may pass.
 	fateAgain

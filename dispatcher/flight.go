@@ -13,14 +13,14 @@ type flight struct {
 }
 
 type flightLock struct {
-	// held has something in it while somebody holds the lock.
+	// held is full while the lock is held.
 	held  chan struct{}
 	users int
 }
 
 func newFlight() *flight { return &flight{locks: map[reloader.Config]*flightLock{}} }
 
-// lock waits until nobody else holds c and returns the call that gives it back.
+// lock waits for the lock of c and returns the call that releases it.
 func (f *flight) lock(c reloader.Config) func() {
 	f.mu.Lock()
 	l := f.locks[c]

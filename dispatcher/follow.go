@@ -14,7 +14,7 @@ import (
 )
 
 // Followed returns the configs of other clusters that some workload follows, sorted, and of each cluster reloader.MaxWanted at most, which the
-// namespaces of the workloads share. The others cannot be followed, which is told on their workloads.
+// namespaces of the workloads share. The others cannot be followed; their workloads have a problem.
 func (d *Dispatcher) Followed() []reloader.Follow {
 	b := d.lock()
 	defer d.unlock()

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// lookAgain is when to look a second time at a config whose writer was told that the outcome is unknown: the API server may
+	// lookAgain is when to read a config again whose writer got an answer with unknown outcome: the API server may
 	// commit the write after it has answered, but no later than its request time-out.
 	lookAgain = time.Minute
 	// retryRefused is when a config is looked at again that the API server refused to show.
@@ -189,7 +189,7 @@ func (b *board) needed(c reloader.Config) bool {
 	return len(b.index.byConfig[c]) > 0 || b.fleet.Exports(c)
 }
 
-// trim forgets what is known about configs that nobody needs any more.
+// trim forgets configs that are no longer needed.
 func (b *board) trim() {
 	for c, e := range b.configs {
 		if !b.needed(c) && len(e.unstored) == 0 && !b.intake.unanswered(c) {

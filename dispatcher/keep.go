@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// keeper writes what the board says into the ledger and the history. What cannot be stored is tried again for as long as it takes.
+// keeper writes what the board says into the ledger and the history, and retries forever.
 type keeper struct {
 	*common
 	*memory

@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// A list that names api-pasword, and a template that mounts a ConfigMap that nobody created, ask for a config that never changes. The record of
+// A list that names api-pasword, and a template that mounts a ConfigMap that does not exist, ask for a config that never changes. The record of
 // the workload names such configs, and those that cannot be read, because a change of them goes unnoticed.
 
 // maxMissing bounds what the record of a workload names as missing.
@@ -55,7 +55,7 @@ func samePattern(a, b reloader.Missing) bool {
 	return a.Config == b.Config && a.Clause == b.Clause && a.Pattern == b.Pattern && a.Meant == b.Meant
 }
 
-// lack returns what t misses of one config, if it misses anything. What is optional, or was only matched by a pattern, is not missed.
+// lack returns what t misses of one config, if anything. Optional configs and those matched by a pattern are not missed.
 func (x *scribe) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
 	known := x.configs.of(c)
 	f, looked := known.now, known.looked()

@@ -13,7 +13,7 @@ import (
 // change's ID under "change". They are the IDs of the REST API, so that anyone who has one
 // finds the other.
 
-// logChange tells of a change that was stored. First sights are many, and nothing follows from them.
+// logChange logs a stored change; first sights only for debugging, since they are many and nothing follows from them.
 func (d *common) logChange(c reloader.Change) {
 	level := slog.LevelInfo
 	if c.Type == reloader.ChangeBaseline {
@@ -23,7 +23,7 @@ func (d *common) logChange(c reloader.Change) {
 		"actors", actorsOf(c.Candidates))
 }
 
-// logReload tells of a decision about a workload.
+// logReload logs a decision about a workload.
 func (d *common) logReload(r reloader.Reload) {
 	configs := make([]string, 0, len(r.Causes))
 	var candidates []reloader.Candidate
@@ -44,7 +44,7 @@ func (d *common) logRollout(ref reloader.WorkloadRef, r *rollout.Rollout) {
 	d.Logger.Info("rollout", line...)
 }
 
-// logFailed tells of an attempt to roll a workload that failed, as r describes it.
+// logFailed logs a failed attempt to roll a workload.
 func (d *common) logFailed(r reloader.Reload) {
 	line := []any{"workload", r.Workload.String(), "reason", r.Outcome, "attempt", r.Attempts, "error", r.Message}
 	if len(r.Causes) > 0 {

@@ -27,7 +27,7 @@ func (d *looker) look(ctx context.Context, c reloader.Config, hints []reloader.H
 	return d.lookLocked(ctx, c, hints, false)
 }
 
-// current returns a look at c that began after a time and is no older than the debounce window, and whose content was read. whole asks for its marks as
+// current returns a look at c that began after a time, is at most a debounce window old, and has read the content. whole asks for its marks as
 // well.
 func (d *looker) current(ctx context.Context, c reloader.Config, after time.Time, whole bool) (fact, error) {
 	if f, ok := d.recent(c, after, whole); ok {
@@ -96,7 +96,7 @@ func (d *looker) lookAbroad(ctx context.Context, c reloader.Config) (fact, *relo
 	return f, &change, nil
 }
 
-// recall reads the last change of c from the history, if it was forgotten while nobody needed it. Clusters that follow c are told what it was before.
+// recall reads the last change of c from the history, if it was forgotten while no workload used c. Clusters that follow c get the earlier content.
 func (d *looker) recall(ctx context.Context, c reloader.Config) error {
 	known := d.lock().configs.of(c).last.Type != ""
 	d.unlock()

@@ -28,7 +28,7 @@ type payer struct {
 	*memory
 }
 
-// note has the pause of w, of which p is the plan, ended in time, if one was begun.
+// note schedules the end of a pause of w, if one was begun; p is its plan.
 func (d *payer) note(w *workload.Workload, p *dialect.Plan) {
 	pause, ref := p.Chosen.Pause, w.Ref()
 	b := d.lock()

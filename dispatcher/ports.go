@@ -65,7 +65,7 @@ type Announcer interface {
 	Stalled(w *workload.Workload, problem string)
 }
 
-// Webhook is told of reloads that somebody else is to make.
+// Webhook gets the reloads that another program makes.
 type Webhook interface {
 	Notify(ctx context.Context, r reloader.Reload) error
 }

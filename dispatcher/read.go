@@ -15,7 +15,7 @@ import (
 
 // Content is read, fingerprinted and forgotten in this file alone.
 
-// read looks at the live config: at its metadata first, and at its content only if some workload needs that. If a hint tells of a write
+// read looks at the live config: at its metadata first, and at its content only if some workload needs that. If a hint reports a write
 // since the last look, the content is read at once. whole asks for the content with its marks in any case.
 func (d *looker) read(ctx context.Context, c reloader.Config, hints []reloader.Hint, whole bool) (fact, error) {
 	e := d.lock().configs.of(c)
@@ -137,7 +137,7 @@ func (d *looker) contentOf(ctx context.Context, c reloader.Config, f fact) (dige
 }
 
 // forNobody reports whether the content of c, which has that metadata, is not to be read: workloads of other namespaces name it, and it is shown
-// to none of them, nor to a cluster that follows it. What nothing names any more was shown to anyone who asked before.
+// to none of them, nor to a cluster that follows it. A config that nothing names any more was shown to anyone who asked before.
 func (d *looker) forNobody(c reloader.Config, meta live.Meta) bool {
 	if d.fleet.Lets(c, meta) {
 		return false

@@ -24,7 +24,7 @@ type records struct {
 type finished struct {
 	w      *workload.Workload
 	reload reloader.Reload
-	// renamed is a change of which more is known than the reload on record says; nil if reload must be recorded.
+	// renamed is a change with news since the reload on record; nil if reload must be recorded.
 	renamed *reloader.Change
 }
 

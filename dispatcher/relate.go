@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// relate compares f, the newest look at c, with what t was brought to. What may roll t waits for its window; what must be noted or found out is decided
+// relate compares f, the newest look at c, with the state of t. A change that may roll t waits for its window; one that needs a note or evidence is decided
 // at once. before is the look before f.
 func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 	e := t.edges[c]
@@ -17,7 +17,7 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 	}
 	ref := t.w.Ref()
 	if was, is := !before.absent && t.shows(c, before), !f.absent && t.shows(c, f); was != is || before.began.IsZero() {
-		b.recordQ.AddAfter(ref, recordDelay) // what is missing is on record
+		b.recordQ.AddAfter(ref, recordDelay) // the record has what is missing
 	}
 	w, known := t.state.Writes[c]
 	counting := t.counting(c, f)
@@ -35,7 +35,7 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 	case relation == applied.Ahead, relation == applied.Gone && counting.Deletion, relation == applied.Appeared && counting.Creation:
 		e.reopen()
 		b.fallBehind(t, c, f)
-	case relation == applied.Gone, relation == applied.Appeared: // what it waited for is not there any more
+	case relation == applied.Gone, relation == applied.Appeared: // the awaited content is gone
 		e.reopen()
 		e.behind, e.wait, e.changes = false, turn.Wait{}, nil
 	default:

@@ -67,7 +67,7 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	return next{atOnce: true}
 }
 
-// stateAfter returns the State of the workload after a roll for out, or for what somebody requested.
+// stateAfter returns the State of the workload after a roll for out, or on request.
 func (s *sitting) stateAfter(out plan.Outcome, outcome reloader.Reason) applied.State {
 	after, before := out.State, s.state
 	if out.Do != plan.Roll {

@@ -28,7 +28,7 @@ func (f *rollouts) follow(t *tracked, before workload.Progress, made reloader.Re
 	f.watch(t)
 }
 
-// deadline gives up a rollout whose deadline has passed, if nobody else gives it up, and returns how long until then; 0 if never.
+// deadline gives up a rollout whose deadline has passed, unless its controller does, and returns how long until then; 0 if never.
 func (f *rollouts) deadline(t *tracked, now time.Time) time.Duration {
 	if !t.rollout.Rolling() || f.RolloutDeadline <= 0 {
 		return 0

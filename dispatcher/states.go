@@ -169,7 +169,7 @@ func (l *states) take(namespace string) map[reloader.WorkloadRef]string {
 	return entries
 }
 
-// merge takes what another process has written into the ledger. What this process knows holds unless the ledger has more rolls.
+// merge takes the ledger of another process. The knowledge of this process holds unless the ledger has more rolls.
 func (b *board) merge(entries map[reloader.WorkloadRef]string) {
 	for ref, text := range entries {
 		t := b.index.byRef[ref]

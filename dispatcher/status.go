@@ -11,14 +11,14 @@ import (
 // maxSelectorText bounds the selector of a pause as the status shows it.
 const maxSelectorText = 512
 
-// lagReasons hold a workload back for no longer than Reroll and the API server take: it lags, and nobody wants it to wait. Failing is
+// lagReasons hold a workload back for no longer than Reroll and the API server take: it lags, without a reason to wait. Failing is
 // Retrying that has lasted.
 var lagReasons = []reloader.Reason{
 	reloader.ReasonRetrying, reloader.ReasonFailing, reloader.ReasonRateLimited, reloader.ReasonConcurrencyLimited,
 	reloader.ReasonWaitingForNamespace,
 }
 
-// Status returns what the dispatcher knows of its cluster now. Who runs it adds the rest: version, faults, sources and feeds.
+// Status returns what the dispatcher knows of its cluster now. The caller adds the rest: version, faults, sources and feeds.
 func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
 	s := reloader.ClusterStatus{
@@ -94,7 +94,7 @@ var attempts = map[fate]metrics.Attempt{
 	fateDone: metrics.Done, fateGone: metrics.Gone, fateStale: metrics.Outdated, fateNever: metrics.Refused, fateAgain: metrics.Failed,
 }
 
-// earlierOf returns the earlier of two times, of which either may be none.
+// earlierOf returns the earlier of two times; either may be zero.
 func earlierOf(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -58,7 +58,7 @@ func (d *sweeper) first(ctx context.Context) error {
 	}
 }
 
-// settled reports whether no dependency is left that nobody has decided about.
+// settled reports whether every dependency is decided.
 func (b *board) settled() bool {
 	failed := func(tries int) bool { return tries >= maxTries && b.answered.Load() }
 	for _, t := range b.index.byRef {
@@ -103,7 +103,7 @@ func (d *sweeper) sweep(ctx context.Context) {
 	}
 }
 
-// unsure looks at everything once more a while after the start: the outcome of a write that an earlier process was told of may have been unknown, and its
+// unsure reads everything again a while after the start: a hint of an earlier process may have had an unknown outcome, and its
 // second look ended with it.
 func (d *sweeper) unsure(ctx context.Context) {
 	select {
@@ -122,11 +122,11 @@ const (
 	reachedSome
 	// reachedNone is nothing, because of errors.
 	reachedNone
-	// interrupted is until somebody suspected a gap, which is about what was looked at before, too.
+	// interrupted ends with a suspected gap, which concerns earlier looks too.
 	interrupted
 )
 
-// tempo is how a round goes: which one it is, how long a scope may take, and whether there is no time for that.
+// tempo is how a round goes: which one it is, how long a scope may take, and whether it must hurry.
 type tempo struct {
 	round int
 	step  time.Duration
@@ -159,7 +159,7 @@ func (d *sweeper) round(ctx context.Context, p tempo) (least reach) {
 	return least
 }
 
-// pause waits, unless there is no time for that, and reports whether somebody suspects a gap.
+// pause waits, unless the round must hurry, and reports whether there may be a gap.
 func (d *sweeper) pause(ctx context.Context, p tempo, wait time.Duration) bool {
 	if p.hurry {
 		return false
@@ -177,7 +177,7 @@ func (d *sweeper) pause(ctx context.Context, p tempo, wait time.Duration) bool {
 }
 
 // scope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, each config is read when it is their
-// turn, spread over the time that there is. A list that fails is tried again.
+// turn, spread over the available time. A list that fails is retried.
 func (d *sweeper) scope(ctx context.Context, s scope, p tempo) reach {
 	switch err := d.listed(ctx, s); {
 	case err == nil:

@@ -32,7 +32,7 @@ type tracked struct {
 	carried
 	listing
 	pace
-	// rollout is what becomes of the last reload; nil if nobody follows it.
+	// rollout follows the last reload; nil if it is not followed.
 	rollout *rollout.Rollout
 	// reload is the ID of the last one, and damaged what is wrong with the annotation that has the State.
 	reload, damaged string
@@ -129,7 +129,7 @@ func targetOf(w *workload.Workload, p *dialect.Plan) *workload.Workload {
 	return w
 }
 
-// asked reports whether t has a value of RequestedAnnotation for which it was not rolled.
+// asked reports whether t has a value of RequestedAnnotation that has not rolled it yet.
 func (t *tracked) asked() bool {
 	value := t.w.Annotations[RequestedAnnotation]
 	return value != "" && reloader.ValueID(value) != t.state.Requested
@@ -141,12 +141,12 @@ func (t *tracked) retries() bool {
 	return value != "" && reloader.ValueID(value) != t.state.Retried
 }
 
-// decide returns what t wants of c, of which f is known.
+// decide returns what t wants of c, given f.
 func (t *tracked) decide(c reloader.Config, f fact) dialect.Decision {
 	return t.plan.Decide(t.in.metaOf(c, f))
 }
 
-// shows reports whether t may know anything of c, of which f is known.
+// shows reports whether t may know anything about c, given f.
 func (t *tracked) shows(c reloader.Config, f fact) bool { return t.plan.Shows(t.in.metaOf(c, f)) }
 
 // live returns f, a look at c, as t may know it.
@@ -181,7 +181,7 @@ func (t *tracked) counting(c reloader.Config, f fact) applied.Counting {
 // strategyOf returns the name of the strategy that p chooses, or of that of the installation.
 func (d *common) strategyOf(p *dialect.Plan) string { return cmp.Or(p.Chosen.Strategy, d.Strategy) }
 
-// strategyName returns by which strategy t is marked, as records have it.
+// strategyName returns the strategy of t, as records have it.
 func (t *tracked) strategyName() string {
 	general := t.in.strategyOf(t.plan)
 	if len(t.plan.Enabled) > 0 && general != plan.Restart {
@@ -232,7 +232,7 @@ type edge struct {
 	changes []reloader.Change
 	// unwanted is the write of the config that was there when it was last found not to count for the workload: that is nothing it missed.
 	unwanted applied.Write
-	// how is the reason by which the entry in State came about, and at is when.
+	// how is the reason of the entry in State, and at its time.
 	how reloader.Reason
 	at  time.Time
 }

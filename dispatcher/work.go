@@ -18,7 +18,7 @@ type queues struct {
 	// recordQ has workloads whose record or reloads must be stored, and changeQ configs whose changes are.
 	recordQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
 	changeQ workqueue.TypedRateLimitingInterface[reloader.Config]
-	// exportQ has configs that other clusters must be told of.
+	// exportQ has configs that other clusters follow.
 	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
 	// owedQ has workloads on which something must be undone when it is due.
 	owedQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
@@ -66,7 +66,7 @@ func work[K comparable](ctx context.Context, g *errgroup.Group, n int, q workque
 				switch wait := do(key); {
 				case wait == again:
 					q.AddRateLimited(key)
-				case wait > 0: // what has failed before continues from there
+				case wait > 0: // a failed roll continues from there
 					q.AddAfter(key, wait)
 				default:
 					q.Forget(key)

@@ -42,7 +42,7 @@ const (
 	ChangeUpdated  ChangeType = "Updated"
 	// ChangeCreated is a config that was absent and never seen present before.
 	ChangeCreated ChangeType = "Created"
-	// ChangeDeleted is a tombstone. Its New digest stays the last present one, so that recreation with equal content is no change.
+	// ChangeDeleted is a tombstone. Its New digest stays the last present one, so that recreation with equal content is not a change.
 	ChangeDeleted ChangeType = "Deleted"
 )
 
@@ -71,7 +71,7 @@ const (
 	BasisOnlyWriter Basis = "OnlyWriter"
 	// BasisFieldManager: several writes were reported, and only this one names the field manager that last wrote the data.
 	BasisFieldManager Basis = "FieldManager"
-	// BasisAmbiguous: several writes were reported and nothing tells them apart, or somebody wrote the data after all that were.
+	// BasisAmbiguous: several writes were reported and nothing distinguishes them, or an unreported write was the last.
 	BasisAmbiguous Basis = "Ambiguous"
 )
 

@@ -119,7 +119,7 @@ type Pause struct {
 	By        string    `json:"by,omitempty" doc:"Who paused them. Absent if that is not known."`
 }
 
-// Window is a time that comes again and again, in which reloads are let go. If a cluster has any, reloads wait for one.
+// Window is a recurring time that lets reloads go. If a cluster has any, reloads wait for one.
 type Window struct {
 	Schedule string    `json:"schedule" doc:"When it opens, in the five fields of cron, and how long it stays open." example:"0 22 * * 1-5 6h"`
 	Open     bool      `json:"open" doc:"Whether it was open when the dispatcher last published its status."`

@@ -16,7 +16,7 @@ const (
 	ConfigMap ConfigKind = "ConfigMap"
 	Secret    ConfigKind = "Secret"
 	// SecretProviderClass stands for the objects of an external store that a CSI driver mounts. Its content is not in the cluster:
-	// the driver tells of versions in each pod's SecretProviderClassPodStatus.
+	// the driver reports versions in each pod's SecretProviderClassPodStatus.
 	SecretProviderClass ConfigKind = "SecretProviderClass"
 )
 
@@ -25,12 +25,12 @@ type ConfigKindInfo struct {
 	Kind ConfigKind
 	// Group, Version and Resource are where the API server serves it.
 	Group, Version, Resource string
-	// Told is the resource of that group whose updates tell of new content, without a name: the content is not in the cluster. It is empty for a kind
+	// Told is the resource of that group whose updates report new content, without a name: the content is not in the cluster. It is empty for a kind
 	// whose objects have their content.
 	Told string
 }
 
-// ConfigKindTable describes every kind, in the order in which they are shown. What reads a kind is in kube/configs.go, and what refers to it in
+// ConfigKindTable describes every kind, in the order of display. kube/configs.go has the reads, and references are in
 // workload/references.go.
 var ConfigKindTable = []ConfigKindInfo{
 	{Kind: ConfigMap, Version: "v1", Resource: "configmaps"},
@@ -49,7 +49,7 @@ func configKinds() []ConfigKind {
 	return kinds
 }
 
-// Info returns what describes k; a zero ConfigKindInfo if k is no kind of config.
+// Info returns what describes k; a zero ConfigKindInfo if k is not a kind of config.
 func (k ConfigKind) Info() ConfigKindInfo {
 	if i := slices.Index(ConfigKinds, k); i >= 0 {
 		return ConfigKindTable[i]
@@ -57,10 +57,10 @@ func (k ConfigKind) Info() ConfigKindInfo {
 	return ConfigKindInfo{}
 }
 
-// External reports whether the content of such configs is not in the cluster: another resource tells of its versions.
+// External reports whether the content of such configs is not in the cluster: another resource reports its versions.
 func (k ConfigKind) External() bool { return k.Info().Told != "" }
 
-// TellingResource returns the resource whose writes tell of new content.
+// TellingResource returns the resource whose writes report new content.
 func (of ConfigKindInfo) TellingResource() string { return cmp.Or(of.Told, of.Resource) }
 
 // Config names a ConfigMap, Secret or SecretProviderClass inside one cluster. An empty Name stands for every config of Kind in Namespace, which only

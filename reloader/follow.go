@@ -68,7 +68,7 @@ func (c Copy) Followed() Config {
 	return followed
 }
 
-// Same reports whether c says what other says, and to the same question. Who may have made a change is a later word about it.
+// Same reports whether c says what other says, and to the same question. The possible authors of a change may be added later.
 func (c Copy) Same(other Copy) bool {
 	return c.Owner == other.Owner && c.Target == other.Target && c.Config == other.Config && c.Refused == other.Refused &&
 		c.Change.ID == other.Change.ID && c.Answers == other.Answers && slices.EqualFunc(c.Change.Candidates, other.Change.Candidates, Candidate.same)

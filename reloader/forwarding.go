@@ -11,7 +11,7 @@ type Position struct {
 	// Sequence is the last record that is at the hub, stored in the cluster at StoredAt.
 	Sequence uint64    `json:"sequence" doc:"The last record of the stream that is at the hub."`
 	StoredAt time.Time `json:"storedAt,omitzero" doc:"When that record was stored in the cluster."`
-	// Since is the last record when the cluster joined the hub. What was dropped up to there is not a gap.
+	// Since is the last record when the cluster joined the hub. Records dropped before it are not a gap.
 	Since  uint64 `json:"since,omitempty" doc:"The last record of the stream when the cluster joined the hub."`
 	Behind uint64 `json:"behind,omitempty" doc:"How many records were still to come. Of a cluster that is Away this is its last word: what it has stored since is not known here."`
 	// Gaps end with the newest; only the last maxGaps are kept.

@@ -26,7 +26,7 @@ const (
 	VerbDeleteCollection Verb = "deletecollection"
 )
 
-// Hint says that somebody may have touched a config. It carries no content, may be lost, repeated, reordered or forged, and is
+// Hint says that a config may have been written. It carries no content, may be lost, repeated, reordered or forged, and is
 // harmless: all it can cause is a look at the live object.
 type Hint struct {
 	Cluster string `json:"cluster"`

@@ -15,7 +15,7 @@ const (
 	ReasonAuto      Reason = "Auto"
 	ReasonTypedAuto Reason = "TypedAuto"
 	ReasonSearch    Reason = "Search"
-	// ReasonRequested: no change asks for the reload, but somebody does.
+	// ReasonRequested: a user asks for the reload.
 	ReasonRequested Reason = "Requested"
 	// ReasonFollowed: the config is one of another cluster.
 	ReasonFollowed Reason = "Followed"
@@ -34,7 +34,7 @@ const (
 	ReasonConfigUnselected Reason = "ConfigUnselected"
 	// ReasonKeysUnused is that of a change of keys that do not matter to the workload.
 	ReasonKeysUnused Reason = "KeysUnused"
-	// What became of a reload.
+	// Outcomes of a reload.
 	ReasonReloaded       Reason = "Reloaded"
 	ReasonAlreadyCurrent Reason = "AlreadyCurrent"
 	ReasonPodsNewer      Reason = "PodsNewer"
@@ -102,13 +102,13 @@ const (
 	// asks and declines are those of a dependency.
 	asks place = 1 << iota
 	declines
-	// ends are results of decisions, of which recorded are those of a Reload.
+	// ends are results of decisions; recorded ones are those of a Reload.
 	ends
 	recorded
-	// holds are those of a Hold, of which a deadLetter does not end by itself.
+	// holds are those of a Hold; a deadLetter does not end by itself.
 	holds
 	deadLetter
-	// rollsOut are those of a Rollout, of which decided are those of one that is.
+	// rollsOut are those of a Rollout; decided ones are final.
 	rollsOut
 	decided
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Handled says to which content of a config a workload was brought, and how.
+// Handled says which content of a config a workload was last handled for, and how.
 type Handled struct {
 	KeyID string    `json:"keyID,omitempty" doc:"Names the key that sum was made with."`
 	Sum   string    `json:"sum,omitempty" doc:"Keyed fingerprint of that content, lower-case hex. Absent if the config did not exist."`

@@ -5,7 +5,7 @@ import "time"
 // Storable reports whether t can be stored and shown: from 1970 until 2261, in every time zone. Times come from outside, and one near the end
 // of the year 9999 in another time zone lies in the year 10000 in UTC, which no JSON can hold.
 func Storable(t time.Time) bool {
-	const first, last = 1970, 2261 // what nanoseconds since 1970 can count to
+	const first, last = 1970, 2261 // the range of nanoseconds since 1970
 	year := t.UTC().Year()
 	return first <= year && year <= last
 }

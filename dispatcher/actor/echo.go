@@ -46,7 +46,7 @@ func requestOf(h reloader.Hint) (number uint64, known bool) {
 	return binary.BigEndian.Uint64(sum[:]), true
 }
 
-// add adds the author of one request. What a watch has seen of a request that is reported as well is not another request.
+// add adds the author of one request. A request that is both seen by a watch and reported counts once.
 func add(all []Author, a Author) []Author {
 	if slices.ContainsFunc(all, func(o Author) bool { return same(o, a) || seenOf(a, o) }) {
 		return all

@@ -29,7 +29,7 @@ func Late(known Attribution, found Found, hints []reloader.Hint, before []Past) 
 		return known, false
 	}
 	if found.Written.After(found.At) {
-		found.Written = time.Time{} // what was written since is not this change
+		found.Written = time.Time{} // later writes are not this change
 	}
 	later := known.with(found, hints)
 	if slices.EqualFunc(later.Authors, known.Authors, same) {

@@ -36,7 +36,7 @@ type Found struct {
 	// ChangeID names the change, and At is when the live object had been read.
 	ChangeID string
 	At       time.Time
-	// New reports whether the config was not known before, and KeyRemoved whether a key was removed, of which managed fields keep no time.
+	// New reports whether the config was not known before, and KeyRemoved whether a key was removed: managed fields keep no time of a removal.
 	New, KeyRemoved bool
 	// Manager is the field manager that wrote the data last, and Written when, by the second of the API server's clock; empty if unknown.
 	Manager string
@@ -140,7 +140,7 @@ func mayHaveWritten(a Author, found Found) bool {
 	return found.Written.IsZero() || after >= -slack && (found.KeyRemoved || after <= slack)
 }
 
-// names reports whether the actor's request carried the field manager, or a client name from which the API server derives it when the request
+// names reports whether the actor's request carried the field manager, or a client name that the API server derives it from when the request
 // names none.
 func names(a reloader.Actor, manager string) bool {
 	if manager == "" {

@@ -2,7 +2,7 @@ package applied
 
 import "time"
 
-// second cuts t to what Kubernetes tells of a time.
+// second cuts t to the resolution of Kubernetes' times.
 func second(t time.Time) time.Time { return t.Truncate(time.Second) }
 
 // notBefore reports whether a is in the second of b or later. A time that is unknown is not.
@@ -10,7 +10,7 @@ func notBefore(a, b time.Time) bool {
 	return !a.IsZero() && !b.IsZero() && !second(a).Before(second(b))
 }
 
-// ThereBy returns a time by which the content of l was certainly there: when data was written, if that was after asOf, a time at which the
+// ThereBy returns a time when the content of l was certainly there: when data was written, if that was after asOf, a time at which the
 // content before it was known, and no key was taken away; or else when l was first seen.
 func (l Live) ThereBy(asOf time.Time) time.Time {
 	written := l.DataWritten

@@ -13,7 +13,7 @@ import (
 // sumLength is how much of a digest a Write has: 64 bits, of a keyed digest.
 const sumLength = 16
 
-// WriteOf returns the write of a version with a digest, of which only some keys count; all if counts is nil.
+// WriteOf returns the write of a version with a digest. Only the keys in counts count; all if counts is nil.
 func WriteOf(version string, of reloader.Digest, counts func(key string) bool) Write {
 	w := Write{Version: version, KeyID: of.KeyID, Sum: of.Sum[:min(len(of.Sum), sumLength)]}
 	if counts == nil {

@@ -8,7 +8,7 @@ import (
 // write holds. Where writes have no order, as those of another cluster or an absence, the State with more rolls holds, and the ledger if
 // both have as many. Each of them must be of the same workload, or zero.
 //
-// So an annotation that an undo, a replace or an old copy brought back changes nothing, and a roll that nobody has noted yet is exact.
+// So an annotation that an undo, a replace or an old copy brought back changes nothing, and a roll that is not in the ledger yet is exact.
 func Newest(object, ledger State) State {
 	switch {
 	case !object.Known():

@@ -37,8 +37,8 @@ const (
 	Same Relation = "same"
 	// Unread is another write whose content has to be read first.
 	Unread Relation = "unread"
-	// Restated is the same content, of which the entry should have another key or filter. Equal is another write of the same content, and
-	// Unused is one in which only keys differ that do not count.
+	// Restated is the same content under another digest key or filter. Equal is another write of the same content, and
+	// Unused is a write that differs only in keys that do not count.
 	Restated Relation = "restated"
 	Equal    Relation = "equal"
 	Unused   Relation = "unused"
@@ -47,7 +47,7 @@ const (
 	// Gone is the absence of a config that was there, and Appeared is the other way round.
 	Gone     Relation = "gone"
 	Appeared Relation = "appeared"
-	// KeyUnknown is another write, and nobody has the key any more under which the entry was made.
+	// KeyUnknown is another write, and the digest key of the entry is lost.
 	KeyUnknown Relation = "keyUnknown"
 )
 

@@ -20,13 +20,13 @@ const (
 // MarkSays is what the mark of a tool for a config says, or the tool's own memory.
 type MarkSays string
 
-// The answers. The zero MarkSays is that nobody has asked yet.
+// The answers. The zero MarkSays is a question not asked yet.
 const (
 	MarkNone MarkSays = "none"
 	// MarkEqual is the mark of the live content, and MarkDiffers is one that proves other content.
 	MarkEqual   MarkSays = "equal"
 	MarkDiffers MarkSays = "differs"
-	// MarkUnreadable is made with a key that nobody has.
+	// MarkUnreadable is made with a lost key.
 	MarkUnreadable MarkSays = "unreadable"
 )
 
@@ -40,7 +40,7 @@ type First struct {
 	Listed time.Time
 	// Deleted is when a hint says that the config was deleted; zero if none does.
 	Deleted time.Time
-	// Taken says that something was taken away from the config after Written: a hint tells of a write, the config's version is higher than
+	// Taken says that something was removed from the config after Written: a hint reports a write, the config's version is higher than
 	// the workload's, and no field was given a value since.
 	Taken bool
 	// Joined says that the workload was known before Written, so that it has begun to ask for the config then.
@@ -50,7 +50,7 @@ type First struct {
 	Mark     MarkSays
 }
 
-// Finding is the answer of Sight: evidence that it needs, or a change that the workload has missed, or the reason for which the live write
+// Finding is the answer of Sight: evidence that it needs, or a change that the workload has missed, or the reason why the live write
 // is taken for what the workload runs with.
 type Finding struct {
 	Rule   string
@@ -76,7 +76,7 @@ type SightRule struct {
 	If   func(Sighting) (Finding, bool)
 }
 
-// SightRules are the rules of first sight, in the order in which they are asked. If none answers, the live write is the baseline.
+// SightRules are the rules of first sight, in order. If none answers, the live write is the baseline.
 var SightRules = []SightRule{
 	{"unproven", "Content that nothing proves to be current, as of a SecretProviderClass without pods, is the baseline.", unproven},
 	{"absent", "An absent config is the baseline, unless deletions count and a hint has reported one since.", absent},
@@ -158,7 +158,7 @@ func takenSince(s Sighting) (Finding, bool) {
 	return s.older(s.Live.Touched)
 }
 
-// madeAnew does not count a pod that started in the second in which a config was created: as a rule both come of one apply, the config first.
+// madeAnew does not count a pod that started in the second of the config's creation: usually both come from one apply, the config first.
 func madeAnew(s Sighting) (Finding, bool) {
 	created := s.Live.Created
 	switch {

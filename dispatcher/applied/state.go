@@ -44,7 +44,7 @@ type State struct {
 	// N is the number of rolls of this object, and At is when the last of them was decided. Only a roll raises N.
 	N  uint64
 	At time.Time
-	// Rolls counts the rolls until At, of which older ones count less.
+	// Rolls counts the rolls until At; older ones count less.
 	Rolls float64
 	// Mark is the hash that roll N wrote into the pod template. Anyone who rolls sets it.
 	Mark string
@@ -53,7 +53,7 @@ type State struct {
 	// Noted is when something was last noted that is not a roll. It is in the ledger alone, as is Listed: when the workload's patterns were
 	// last matched against all configs, so that a config that is new to the workload and older was there; zero if they have changed since.
 	Noted, Listed time.Time
-	// Requested and Retried stand for the values of the annotations by which a user asked for a roll, or for another try, that are done with. Retried is in
+	// Requested and Retried stand for the handled values of the annotations that request a roll or another try. Retried is in
 	// the ledger alone.
 	Requested, Retried string
 }
@@ -103,7 +103,7 @@ func (s State) Note(writes map[reloader.Config]*Write, now time.Time) State {
 	return s
 }
 
-// Roll returns s after one more roll. What the workload does not want any more is gone from it.
+// Roll returns s after one more roll. It drops dependencies that the workload no longer has.
 func (s State) Roll(now time.Time) State {
 	s.Writes = maps.Clone(s.Writes)
 	maps.DeleteFunc(s.Writes, func(_ reloader.Config, w Write) bool { return w.Out })

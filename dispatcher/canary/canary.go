@@ -1,13 +1,13 @@
 // Package canary finds out whether the audit feed works. It writes an object of its own through every API server, one of each kind of config
 // that must be covered, and waits for the hints: an API server sends audit events of its own, and an audit policy may leave out one kind.
 //
-// What it promises, for each API server and kind:
+// Promises, for each API server and kind:
 //
 //   - An API server that accepts canaries while no hint of them comes within the deadline, two intervals or 40 s, is silent. That is logged
 //     once with the likely cause, reported as suspicious at once and every minute while it lasts, and once more when it ends.
 //   - A canary that stays away although a later one came back is lost. That is reported once, and so is an API server that refuses
 //     canaries for as long as the deadline, or whose address goes away before that.
-//   - An optional feed from which no canary has ever come back is not set up. That is logged once and never reported as suspicious.
+//   - An optional feed that has never returned a canary is not set up. That is logged once and never reported as suspicious.
 //
 // It needs Servers, which writes the canaries, and every hint that comes in (Heard). It calls Suspect when hints may have been lost.
 package canary

@@ -33,7 +33,7 @@ type Options struct {
 	Queue   Queue
 	// News is called when another copy of a followed config has come; Newest returns it.
 	News func(c reloader.Config)
-	// Copies is nil if there is no hub.
+	// Copies is nil without a hub.
 	Copies Copies
 }
 

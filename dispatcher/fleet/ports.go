@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// ErrUnreadable is matched by errors of Configs that do not pass until somebody changes something, such as a missing permission.
+// ErrUnreadable is matched by errors of Configs that need a fix, such as a missing permission.
 var ErrUnreadable = errors.New("the config may not be read")
 
 // Configs looks at configs of this cluster. An absent config is not an error.

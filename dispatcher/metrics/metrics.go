@@ -1,6 +1,6 @@
 // Package metrics has the Prometheus metrics of the dispatcher, with those of Stakater Reloader that dashboards use.
 //
-// It takes plain values: methods count and measure what happens, and a Snapshot function answers at each scrape how many workloads are in which
+// It takes plain values: methods count and measure what happens, and a Snapshot function answers at each scrape how many workloads are in each
 // state. Labels come from closed sets. Names of objects are never labels, except for the namespace if CountByNamespace asks for it. Every series
 // of a closed set exists from the start, so that its first increment is visible.
 package metrics
@@ -60,7 +60,7 @@ const (
 	Gone Attempt = "gone"
 	// Outdated is an attempt at a workload that has changed since it was read.
 	Outdated Attempt = "outdated"
-	// Refused is an attempt that will not succeed until somebody changes something.
+	// Refused is an attempt that fails until something is changed.
 	Refused Attempt = "refused"
 	// Failed is an attempt that may succeed later.
 	Failed Attempt = "failed"

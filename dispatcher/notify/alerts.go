@@ -31,7 +31,7 @@ type AlertOptions struct {
 const (
 	// alertBacklog bounds the alerts that wait to be sent; more are dropped.
 	alertBacklog = 1024
-	// lastAlerts bounds the time in which alerts that wait at the end are still sent.
+	// lastAlerts bounds the time to send waiting alerts at the end.
 	lastAlerts = 5 * time.Second
 	// tries is how often an alert is posted before it is given up.
 	tries = 4
@@ -57,11 +57,11 @@ type Alerts struct {
 type alert struct {
 	workload reloader.WorkloadRef
 	text     string
-	// reload is the ID of the reload that it tells of.
+	// reload is the ID of its reload.
 	reload string
 }
 
-// What becomes of an alert: the label values of reroll_alerts_total.
+// Results of alerts: the label values of reroll_alerts_total.
 const (
 	alertSent    = "sent"
 	alertFailed  = "failed"

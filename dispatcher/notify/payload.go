@@ -12,7 +12,7 @@ import (
 // PayloadVersion is the version of Payload. Fields may be added to a version; none changes its meaning or goes away.
 const PayloadVersion = 1
 
-// Payload is what a webhook is told in place of a reload: which workload must be rolled, which configs changed, and who may have
+// Payload is the body sent to a webhook in place of a reload: which workload must be rolled, which configs changed, and who may have
 // changed them. It holds no content of a config.
 type Payload struct {
 	V       int    `json:"v"`
@@ -51,7 +51,7 @@ type PayloadConfig struct {
 	Name      string              `json:"name"`
 	// Change is the ID of the change.
 	Change string `json:"change"`
-	// Why is the reason for which the workload asks for this config; see reloader.Reasons.
+	// Why is the reason why the workload asks for this config; see reloader.Reasons.
 	Why reloader.Reason `json:"why"`
 	// Keys are the keys that were touched, sorted; empty if that is not known.
 	Keys []reloader.KeyChange `json:"keys"`
@@ -77,7 +77,7 @@ const (
 	maxPayloadCandidates = 8
 )
 
-// PayloadOf returns what a webhook is told about r.
+// PayloadOf returns the body about r.
 func PayloadOf(r reloader.Reload) Payload {
 	p := Payload{
 		V: PayloadVersion, Cluster: r.Cluster, Reload: r.ID, IdempotencyKey: r.ID, DecidedAt: r.DecidedAt.UTC(),

@@ -45,7 +45,7 @@ func (e *StatusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("answered with status %d %s", e.Status, http.StatusText(e.Status)))
 }
 
-// Refused reports whether the same request will be answered like that until somebody changes something: 4xx, without the three
+// Refused reports whether the same request fails until something is changed: 4xx, without the three
 // that ask for patience.
 func (e *StatusError) Refused() bool {
 	return e.Status >= 400 && e.Status < 500 && !patience(e.Status)

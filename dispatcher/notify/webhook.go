@@ -28,7 +28,7 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 }
 
 // Call posts p. It succeeds if the receiver answers with 2xx within 10 seconds. Another answer is a *StatusError, whose Refused says whether
-// calling again is useless until somebody changes something; after any other error it makes sense. An error does not mean that nothing arrived.
+// calling again is useless until something is changed; after any other error it makes sense. An error does not mean that nothing arrived.
 func (w *Webhook) Call(ctx context.Context, p Payload) error {
 	body, err := json.Marshal(p)
 	if err != nil {

@@ -43,7 +43,7 @@ type Template struct {
 // Do is what a verdict says must be done.
 type Do string
 
-// What can be done, the weakest first.
+// The possible actions, the weakest first.
 const (
 	Nothing Do = "nothing"
 	// Note writes the verdict's Write into the ledger.

@@ -18,7 +18,7 @@ type Rule struct {
 // NotWanted is the name of the rule about a config that the workload does not want.
 const NotWanted = "notWanted"
 
-// Rules are all rules, in the order in which they are asked.
+// Rules are all rules, in order.
 var Rules = []Rule{
 	{NotWanted, "A config that the workload does not ask for has no entry, or one marked as out.", notWanted},
 	{"firstSight", "A config without entry gets one, unless the workload has missed a change.", firstSight},
@@ -124,7 +124,7 @@ func appeared(c Case) (Verdict, bool) {
 }
 
 // earlierOne reports whether a pod that does not start without the config started after it was known to be absent and before it was made: it has read one
-// that was there in between. Whole seconds are told, so a pod that started in the second before may have waited for it.
+// that was there in between. Times are whole seconds, so a pod that started in the second before may have waited for it.
 func (c Case) earlierOne() bool {
 	created := c.Live.Created
 	return c.First.Required && !created.IsZero() && !c.AsOf.IsZero() && c.Pods.OneStartedBetween(c.AsOf, created.Truncate(time.Second).Add(-time.Second))
@@ -146,7 +146,7 @@ func (c Case) equal() bool {
 	return false
 }
 
-// thereBy returns a time by which the live content was there. Another cluster has another clock, so its times say nothing.
+// thereBy returns a time when the live content was there. Another cluster has another clock, so its times say nothing.
 func (c Case) thereBy() time.Time {
 	if c.Config.Cluster != "" {
 		return c.Live.Seen
@@ -177,7 +177,7 @@ func reverted(c Case) (Verdict, bool) {
 	case c.Template == nil:
 		return ask(applied.NeedTemplate)
 	case !c.Template.Ours && c.Template.Changed.After(back):
-		return c.note(reloader.ReasonReverted) // who rolled back saw the content that is live
+		return c.note(reloader.ReasonReverted) // the user who rolled back saw the live content
 	case !c.Template.Ours:
 		return Verdict{}, false // a rollback may have revived pods that started in between
 	case c.Pods == nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// Rollout is what becomes of one reload. A nil Rollout is one that nobody follows, and is over.
+// Rollout follows one reload. A nil Rollout is not followed, and is over.
 type Rollout struct {
 	// ID is that of the reload, and Reload what is on record of it; nil if another process recorded it.
 	ID     string
@@ -25,7 +25,7 @@ type Rollout struct {
 	explained bool
 }
 
-// Unexplained reports whether r has stalled, and nobody has looked for the cause.
+// Unexplained reports whether r has stalled without a known cause.
 func (r *Rollout) Unexplained() bool { return r.Stalled() && !r.explained && r.Reload != nil }
 
 // Explain adds the cause of the stall to what is said; empty if it was not found.
@@ -63,7 +63,7 @@ func Recorded(id string, state reloader.Rollout, now time.Time) *Rollout {
 	return &Rollout{ID: id, State: state}
 }
 
-// Result returns how far r is; empty if nobody follows it.
+// Result returns how far r is; empty if it is not followed.
 func (r *Rollout) Result() reloader.Reason {
 	if r == nil {
 		return ""
@@ -90,14 +90,14 @@ func (r *Rollout) Restart(now time.Time) {
 	r.State = reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: now}
 }
 
-// Watch says what the progress of the workload means for r. What has stalled may still roll out, and what waits for an operator may continue: then r
+// Watch says what the progress of the workload means for r. A stalled rollout may still complete, and a waiting one may continue: then r
 // is restarted, as the second result says. ours says that Reroll itself has paused the workload.
 func (r *Rollout) Watch(p workload.Progress, ours bool, now time.Time) (end End, restarted bool) {
 	if r.Over() {
 		return End{}, false
 	}
 	if p.Manual != "" && r.before == "" {
-		r.before = p.Revision // nobody is known to have started the rollout
+		r.before = p.Revision // no start of the rollout is known
 	}
 	was := r.Result()
 	end = r.judge(p)
@@ -121,7 +121,7 @@ func (r *Rollout) Watch(p workload.Progress, ours bool, now time.Time) (end End,
 // judge says what p means for r; Rolling if it says nothing yet.
 func (r *Rollout) judge(p workload.Progress) End {
 	fresh := p.Observed && p.Revision != "" && p.Revision != r.before
-	if fresh && r.revision == "" && (r.before != "" || p.Phase != workload.Waiting) { // what waits may have got no revision yet
+	if fresh && r.revision == "" && (r.before != "" || p.Phase != workload.Waiting) { // a waiting rollout may have no revision yet
 		r.revision = p.Revision
 	}
 	switch {

@@ -21,7 +21,7 @@ type Brake struct {
 	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
 }
 
-// Brakes are all brakes, in the order in which Decide asks them. The first that holds gives the reason. Brakes that end by themselves come before
+// Brakes are all brakes, in the order of Decide. The first that holds gives the reason. Brakes that end by themselves come before
 // those that wait for other workloads. The rates come last, so that only a workload that may go takes a place in their lines.
 var Brakes = []Brake{
 	{reloader.ReasonFrozen, true, true, frozen},

@@ -9,7 +9,7 @@ import (
 const (
 	// firstFlapPause and longestFlapPause bound the pause after a roll beyond the flap limit.
 	firstFlapPause, longestFlapPause = time.Minute, time.Hour
-	// paceTime is the time in which the count of a workload's rolls falls to 1/e.
+	// paceTime is how long the count of a workload's rolls takes to fall to 1/e.
 	paceTime = 12 * time.Hour
 	// clockSkew is how far the clock of another process may be ahead.
 	clockSkew = 5 * time.Minute

@@ -22,7 +22,7 @@ type Forecast struct {
 	State   State           `json:"state"`
 }
 
-// State is what the dispatcher decides about one config at first sight: the reason with which it notes the present content, or one of these.
+// State is the decision about one config at first sight: the reason of its baseline, or one of these.
 type State string
 
 // The states that are not reasons. Only Missed rolls the workload.
@@ -60,7 +60,7 @@ func (s inspection) forecasts() ([]Forecast, error) {
 	return found, nil
 }
 
-// strategy returns the name of the strategy by which the workload is marked.
+// strategy returns the name of the workload's strategy.
 func (s inspection) strategy() string { return cmp.Or(s.plan.Chosen.Strategy, s.Strategy) }
 
 // noDigest stands for a digest, which needs Reroll's key. First sight compares no digests, so it equals none.

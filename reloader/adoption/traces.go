@@ -17,7 +17,7 @@ const own = "reroll"
 type Trace struct {
 	// Dialect is the name of the tool's dialect.
 	Dialect string `json:"dialect"`
-	// Annotations are the keys by which somebody asks the tool for something, on the workload or its pod template.
+	// Annotations are the keys that ask the tool for something, on the workload or its pod template.
 	Annotations []string `json:"annotations"`
 	// Marks are the names of variables, and the keys of annotations of the pod template, that the tool or Reroll in its place has written.
 	Marks []string `json:"marks"`

@@ -15,7 +15,7 @@ import (
 // ErrUnreadable means that the document cannot be read.
 var ErrUnreadable = errors.New("it cannot be read, so everything is frozen")
 
-// open reads and checks the document. There is none if there is no key at all.
+// open reads and checks the document; none without a key.
 func open(data map[string]string) (doc Document, c Control, err error) {
 	if doc, err = read(data); err == nil {
 		c, err = compile(doc)

@@ -10,7 +10,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Window is a time that comes again and again, in which reloads are let go.
+// Window is a recurring time that lets reloads go.
 type Window struct {
 	text     string
 	schedule cron.Schedule

@@ -35,14 +35,14 @@ func (c Choice) read(w *workload.Workload, chosen *Chosen) (problem string) {
 
 // Chosen is what a workload's annotations choose for its rolls. The zero Chosen leaves everything to the installation.
 type Chosen struct {
-	// Strategy is the name of the strategy by which the workload is marked: annotations, env-vars or, for a Rollout, restart. Empty means the
+	// Strategy is the name of the workload's strategy: annotations, env-vars or, for a Rollout, restart. Empty means the
 	// installation's.
 	Strategy string
 	// Debounce is the debounce window; nil means the installation's, and zero is none.
 	Debounce *time.Duration
 	// MinInterval is the shortest time between two rolls; zero if the workload asks for none. One that cannot be read is the longest.
 	MinInterval time.Duration
-	// Maintenance are the windows in which the workload may be rolled; none if it may always be. A text that cannot be read opens never.
+	// Maintenance are the windows that allow a roll; none if it is always allowed. A text that cannot be read opens never.
 	Maintenance []control.Window
 	// Keys are the keys of all configs that count. A list that cannot be read lets every key count.
 	Keys Keys

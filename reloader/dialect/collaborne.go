@@ -29,8 +29,8 @@ func Collaborne() *Dialect {
 	}
 }
 
-// collaborneHash returns the SHA-1 that the tool writes: of all key=value entries, one right after the other, in the order in which
-// JavaScript walks the keys. Values of Secrets are in base64, and binary data is left out, so that different contents can share one.
+// collaborneHash returns the SHA-1 that the tool writes: of all key=value entries, concatenated in JavaScript's order of
+// keys. Values of Secrets are in base64, and binary data is left out, so that different contents can share one.
 func collaborneHash(c digest.Content) string {
 	type entry struct{ key, value string }
 	var entries []entry

@@ -18,7 +18,7 @@ type part struct {
 	workload *workload.Workload
 	// rules are the clauses that can decide about a config, in their order.
 	rules []rule
-	// valued are the kinds of config for which a clause of AskReferenced has a value, be it a no.
+	// valued are the kinds of config with a value of a clause of AskReferenced, even a false one.
 	valued           kindSet
 	optedIn, ignored bool
 	names            []reloader.Config
@@ -103,7 +103,7 @@ func (d *Dialect) kinds(c *Clause) kindSet {
 	return kinds &^ kindsOf(d.Without...)
 }
 
-// onWorkload returns the kinds of config for which clauses of OnWorkloadElseTemplate are read on w, and not on its pod template.
+// onWorkload returns the kinds of config whose clauses of OnWorkloadElseTemplate are read on w, and not on its pod template.
 func (d *Dialect) onWorkload(w *workload.Workload) kindSet {
 	var kinds kindSet
 	for i := range d.Clauses {

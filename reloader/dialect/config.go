@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// ShareKey is the annotation by which the owner of a config lets workloads of other namespaces, separated by commas, or of all, *, reload
+	// ShareKey is the annotation of the owner of a config that lets workloads of other namespaces, separated by commas, or of all, *, reload
 	// for it.
 	ShareKey = OwnPrefix + "share-with"
 	// FollowersKey on a config lists the clusters whose workloads may follow it, separated by commas; * is every cluster.

@@ -14,7 +14,7 @@ const OwnPrefix = "reroll.dev/"
 // Dialect is the annotations of one tool, what they mean, and what the tool writes. It is never changed once it is in use.
 type Dialect struct {
 	Tool
-	// Clauses are the tool's annotations in the order in which they decide.
+	// Clauses are the tool's annotations in their order of decision.
 	Clauses []Clause
 	// Choices are the tool's annotations that choose how a workload is rolled.
 	Choices []Choice
@@ -26,7 +26,7 @@ type Dialect struct {
 	Requires string
 	// Without are kinds of config that reload nothing.
 	Without []reloader.ConfigKind
-	// Mounted says that a volume that no container mounts is no reference.
+	// Mounted says that a volume that no container mounts is not a reference.
 	Mounted bool
 	// OnCreate and OnDelete say that a config's creation and its deletion are changes of its content.
 	OnCreate, OnDelete bool
@@ -47,7 +47,7 @@ type Tool struct {
 	Name string
 	// Domain ends what the keys of the tool's annotations have before the slash.
 	Domain string
-	// Variables starts the names of the variables by which the tool marks containers; empty if it marks none.
+	// Variables starts the names of the tool's variables in containers; empty if it has none.
 	Variables string
 	// More are keys that mean something to the tool, and nothing to Reroll.
 	More []string
@@ -86,7 +86,7 @@ const (
 	OnWorkloadElseTemplate Place = "workload, else pod template"
 	// OnConfig is the metadata of the config.
 	OnConfig Place = "config"
-	// OnInstallation is no object: the clause holds for every workload for which no clause of the same effect above it has a value.
+	// OnInstallation is not an object: the clause holds for every workload without a value of an earlier clause of the same effect.
 	OnInstallation Place = "installation"
 )
 
@@ -120,7 +120,7 @@ const (
 	Names       Grammar = "names"
 	NamesAcross Grammar = "names across namespaces"
 	Globs       Grammar = "globs"
-	// Literals lists names of configs of the workload's namespace, none of which is faulty.
+	// Literals lists valid names of configs of the workload's namespace.
 	Literals Grammar = "literals"
 	// Regexps lists regular expressions that match whole names of configs of the workload's namespace.
 	Regexps Grammar = "regular expressions"
@@ -130,7 +130,7 @@ const (
 	Followed Grammar = "configs of other clusters"
 )
 
-// exactlyTrue is the only value by which some switches are turned on.
+// exactlyTrue is the only value that turns some switches on.
 const exactlyTrue = "true"
 
 // tools are the kinds of workload that all tools but Stakater Reloader and Reroll itself handle at most.

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Limits on a list in one annotation. What lies beyond them is left out, with a Problem.
+// Limits on a list in one annotation. Items beyond them are left out, with a Problem.
 const (
 	// maxListBytes bounds the whole value; a longer list is not read at all, because a cut one would name other configs.
 	// It is what Kubernetes lets all annotations of an object have together.
@@ -43,7 +43,7 @@ func items(list string) iter.Seq[string] {
 
 // list is a list of configs, ready to be matched.
 type list struct {
-	// namespace is the workload's, to which all patterns belong.
+	// namespace is the workload's, and that of all patterns.
 	namespace string
 	// names are configs, whose Kind is empty if they may be of any kind that the clause is about.
 	names    map[reloader.Config]struct{}
@@ -119,7 +119,7 @@ func readList(as Grammar, text, namespace string) list {
 	return l
 }
 
-// add adds a name, of which there may be as many as most.
+// add adds a name, at most as many as most.
 func (l *list) add(namespace, name string, most int) error {
 	if len(l.names) >= most {
 		return tooMany(most, "names")

@@ -53,7 +53,7 @@ func (m Marking) WritesAnnotation(key string) bool {
 	})
 }
 
-// Hash returns the value of the tool's own mark for content c; empty if there is none. It is no digest: it may be equal for different
+// Hash returns the value of the tool's own mark for content c; empty if none. It is not a digest: it may be equal for different
 // contents.
 func (m Marking) Hash(c digest.Content) string {
 	if m.MarkValue == nil {

@@ -14,7 +14,7 @@ type Mention struct {
 }
 
 // Mentions returns the configs of the workload's own cluster that its lists name, also those that another clause excludes. A list that is about
-// several kinds names one of each. What cannot be a name is left out, as are templates' lists that the workload's own hide.
+// several kinds names one of each. Invalid names are left out, as are templates' lists that the workload's own hide.
 func (p *Plan) Mentions() []Mention {
 	var found []Mention
 	for _, o := range p.parts {

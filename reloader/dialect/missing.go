@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// Missing says what of c is not there although r, the reference of a workload, requires it. absent says that there is no such config; keys
+// Missing says what of c is not there although r, the reference of a workload, requires it. absent says that the config does not exist; keys
 // are those that it has.
 func Missing(c reloader.Config, r *workload.Reference, absent bool, keys map[string]string) []string {
 	if absent {

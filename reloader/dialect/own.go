@@ -23,7 +23,7 @@ const (
 	RetryKey = OwnPrefix + "retry"
 )
 
-// Own returns the dialect of Reroll itself. What it forbids holds for all others as well, and so do its choices. It alone can say that a workload follows configs of other clusters.
+// Own returns the dialect of Reroll itself. Its prohibitions and choices hold for all others as well. It alone can say that a workload follows configs of other clusters.
 func Own() *Dialect {
 	d := &Dialect{
 		Tool: Tool{Name: "reroll", Domain: "reroll.dev"},

@@ -123,7 +123,7 @@ func (p *Plan) join() {
 			p.Patterns = append(p.Patterns, o.patterns...)
 			p.Problems = append(p.Problems, o.problems...)
 		case o.dialect.Overrules:
-			faults = append(faults, o.problems...) // what it chooses holds for the others
+			faults = append(faults, o.problems...) // its choices hold for the others
 		}
 	}
 	p.Problems = append(p.Problems, faults...)

@@ -50,7 +50,7 @@ func (s Set) Named(name string) (*Dialect, bool) {
 	return s[i], true
 }
 
-// Choose returns the dialects of those names, in the order of s. It fails if there is no name, or one that s does not have.
+// Choose returns the dialects of those names, in the order of s. It fails without a name, or for an unknown one.
 func (s Set) Choose(names []string) (Set, error) {
 	for _, name := range names {
 		if _, ok := s.Named(name); !ok {

@@ -29,7 +29,7 @@ type StakaterOptions struct {
 func (o StakaterOptions) key(own string) string { return cmp.Or(o.Renamed[own], own) }
 
 // Stakater returns the dialect of Stakater Reloader v1. Other than v1, exclude lists are read on the pod template too, an ignore
-// annotation on a workload holds, secrets by which drivers mount volumes count as references, an alternation in
+// annotation on a workload holds, secrets of volume drivers count as references, an alternation in
 // a list item stands for whole names, and an item that does not compile affects nothing but itself.
 func Stakater(o StakaterOptions) *Dialect {
 	pausedAt := o.key("deployment.reloader.stakater.com/paused-at")

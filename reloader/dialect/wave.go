@@ -23,7 +23,7 @@ const (
 )
 
 // Wave returns the dialect of Wave. Other than the tool, it sees what init containers refer to, and a config of another
-// namespace must be shared by its owner. A workload of which a config or key is missing that its pods cannot start without waits for that,
+// namespace must be shared by its owner. A workload waits for a missing config or key that its pods need to start,
 // whatever has changed.
 func Wave() *Dialect {
 	return &Dialect{
@@ -124,7 +124,7 @@ func regular(w *workload.Workload, container string) bool {
 }
 
 // waveHash returns Wave's hash: of a JSON text with the values of all that it covers, in base64, by name and key. Configs of the same
-// name in different namespaces are one, in which the keys of the workload's own namespace hide those of the others; those that are absent are
+// name in different namespaces are one; the keys of the workload's own namespace hide those of the others; those that are absent are
 // left out.
 func waveHash(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	type object map[string][]byte

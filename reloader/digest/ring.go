@@ -21,7 +21,7 @@ const (
 	ownRecord   byte = 4
 )
 
-// shortKeyBytes is the length to which the fingerprint of a single key is cut.
+// shortKeyBytes is the length of the fingerprint of a single key.
 const shortKeyBytes = 8
 
 // Ring holds the active key, which makes digests, and the other keys whose digests can still be compared. It is immutable and

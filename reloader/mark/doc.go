@@ -11,7 +11,7 @@
 //   - Patch names the UID and the resource version of the workload that was read. The API server answers 409 if the object has changed.
 //   - Equal input gives equal bytes, so a repeated roll is the same roll.
 //   - Patch never adds a container. It removes a variable only if the workload shows it as a mark.
-//   - Marks of a Tool leave out a variable that is somebody's own, so that the workload rolls and the variable stays. A variable with a
+//   - Marks of a Tool leave out a variable that belongs to the user, so that the workload rolls and the variable stays. A variable with a
 //     valueFrom is one.
 //   - Apply gives what the API server makes of the same patch. Where the API server refuses the result because a variable has a valueFrom
 //     of its own, Apply returns ErrTaken; where it answers 409, ErrMoved.

@@ -18,7 +18,7 @@ var EnvVars = variables("env-vars", func(w *workload.Workload, c reloader.Config
 	return Place{Env: workload.MarkPrefix + Variable(c.Name) + "_" + strings.ToUpper(string(c.Kind)), Containers: []string{container}}, err
 }, true)
 
-// LastReloadedFromKey is the pod template annotation in which Stakater Reloader keeps the newest mark.
+// LastReloadedFromKey is the pod template annotation with Stakater Reloader's newest mark.
 const LastReloadedFromKey = "reloader.stakater.com/last-reloaded-from"
 
 // Annotations writes the newest mark into one annotation of the pod template, as Stakater Reloader v1 does on request.

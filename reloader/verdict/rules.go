@@ -17,7 +17,7 @@ type rule struct {
 	judge func(Case) (Verdict, bool)
 }
 
-// rules are asked in this order: what makes the rest untrue comes first, then what needs somebody, then what waits.
+// rules are asked in this order: first those that make the rest untrue, then those that need a user, then waits.
 var rules = []rule{
 	{Unreachable, unreachable},
 	{NotOptedIn, notOptedIn},
@@ -249,7 +249,7 @@ func noBaseline(c Case) (Verdict, bool) {
 		slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Handled.How == "" })
 }
 
-// Newest are the ways in which a workload came to run with the newest content. Other reasons say why it need not.
+// Newest are the reasons of a workload that runs with the newest content. Other reasons say why it need not.
 var Newest = []reloader.Reason{
 	reloader.ReasonBaseline, reloader.ReasonReloaded, reloader.ReasonAlreadyCurrent, reloader.ReasonPodsNewer, reloader.ReasonReverted, reloader.ReasonRolledOut,
 }

@@ -52,7 +52,7 @@ func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
 		supposed.Hold = nil // a new change is a new try
 	}
 	c.Record = &supposed
-	switch v := c.judge(rules[1:]); { // what is known of a cluster that is away is the best there is
+	switch v := c.judge(rules[1:]); { // nothing newer is known of a cluster that is away
 	case v.State != Pending:
 		return RollsLater, v
 	case c.Status != nil && c.Status.Notifies:
@@ -78,7 +78,7 @@ func countingKeys(r *reloader.WorkloadRecord, e reloader.Edge) dialect.Keys {
 	return keys
 }
 
-// maxKeysText bounds what is told of a list of keys, in bytes.
+// maxKeysText bounds the text of a list of keys, in bytes.
 const maxKeysText = 256
 
 func shortened(text string) string {

@@ -32,7 +32,7 @@ const (
 	MissingConfig State = "MissingConfig"
 	// Stalled: the workload was marked, and its new pods do not start.
 	Stalled State = "Stalled"
-	// NotRolledOut: the workload was marked, and its controller waits for somebody.
+	// NotRolledOut: the workload was marked, and its controller waits for a user.
 	NotRolledOut State = "NotRolledOut"
 	// Frozen: all reloads of the cluster are held back. Held: this workload is.
 	Frozen State = "Frozen"
@@ -53,13 +53,13 @@ var States = []State{
 	Frozen, Held, Pending, NoBaseline, Rolling, NotRolled, NotADependency, NoConfigs, UpToDate,
 }
 
-// attention are the states that do not end until somebody acts.
+// attention are the states that do not end by themselves.
 var attention = []State{NotOptedIn, Unreachable, Failed, Invalid, Unreadable, MissingConfig, Stalled, NotRolledOut}
 
-// NeedsAttention reports whether s does not end until somebody acts.
+// NeedsAttention reports whether s does not end by itself.
 func (s State) NeedsAttention() bool { return slices.Contains(attention, s) }
 
-// Settled reports whether nothing is expected to happen to a workload in state s, and nobody has to act.
+// Settled reports whether a workload in state s waits for nothing and needs no action.
 func (s State) Settled() bool {
 	return slices.Contains([]State{UpToDate, Rolling, NotRolled, NoConfigs, NotADependency}, s)
 }

@@ -47,7 +47,7 @@ func (c Case) noDependency(config reloader.Config, why reloader.Reason) Verdict 
 	return v
 }
 
-// terms says why, by whom and until when all reloads are frozen.
+// terms says why and until when all reloads are frozen, and by which user.
 func terms(f reloader.Freeze) string {
 	text := ""
 	if f.Reason != "" {

@@ -42,7 +42,7 @@ type rollout struct {
 }
 
 // progress says how far a Rollout is, in the phase that its controller sums up itself. A pause between two steps that ends by itself
-// looks like one that waits for a promotion, and may be one. What the controller says about it is not repeated: it may quote the spec.
+// looks like one that waits for a promotion, and may be one. The words of the controller are not repeated: they may quote the spec.
 func (o *rollout) progress() Progress {
 	p := Progress{
 		Phase: Rolling, Observed: number(o.Status, "observedGeneration") >= o.Generation, Revision: text(o.Status, "currentPodHash"),
@@ -122,7 +122,7 @@ type deploymentConfig struct {
 // changeTrigger starts a rollout whenever the template has changed.
 const changeTrigger = "ConfigChange"
 
-// stalledReasons are those of the condition Progressing with which a rollout of a DeploymentConfig ends badly.
+// stalledReasons are those of the condition Progressing of a failed rollout of a DeploymentConfig.
 var stalledReasons = map[string]string{
 	deadlineExceeded:                   whyDeadline,
 	"RolloutCancelled":                 "its rollout was cancelled",

@@ -110,7 +110,7 @@ func startOf(name string, statuses []corev1.ContainerStatus, init bool) Start {
 	return s
 }
 
-// revisionLabels are the labels by which pods name the template that they are of.
+// revisionLabels are the labels of pods that name their template.
 var revisionLabels = map[string]string{
 	"StatefulSet": appsv1.ControllerRevisionHashLabelKey, "Rollout": "rollouts-pod-template-hash", "DeploymentConfig": "deployment",
 }

@@ -11,7 +11,7 @@ const (
 	RolledOut Phase = "RolledOut"
 	// Stalled: the controller has given up.
 	Stalled Phase = "Stalled"
-	// Waiting: nothing more happens until somebody does something, and that is as it was asked for.
+	// Waiting: nothing more happens until a user continues, as requested.
 	Waiting Phase = "Waiting"
 )
 
@@ -33,7 +33,7 @@ type Progress struct {
 	ViaSeen int64
 }
 
-// Why a rollout waits for somebody. WhyEmpty and WhySuspend leave no pod with old content.
+// Why a rollout waits for a user. WhyEmpty and WhySuspend leave no pod with old content.
 const (
 	WhyPaused   = "it is paused: spec.paused"
 	WhyOnDelete = "its pods are replaced only when they are deleted: the update strategy is OnDelete"

@@ -67,7 +67,7 @@ func (t *Template) Carrier(c reloader.Config) int {
 	return max(0, slices.IndexFunc(t.Containers, func(c Container) bool { return c.Name == r.Uses[i].Container }))
 }
 
-// references returns every config that spec refers to. What lies outside the template, such as the pull secrets of its service
+// references returns every config that spec refers to. References outside the template, such as the pull secrets of its service
 // account, is not followed.
 func references(namespace string, spec *corev1.PodSpec) map[reloader.Config]*Reference {
 	c := collector{namespace: namespace, spec: spec, found: map[reloader.Config]*Reference{}}

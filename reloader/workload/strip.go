@@ -138,7 +138,7 @@ func containers(specs []corev1.Container) []Container {
 	return out
 }
 
-// envMarkPrefix returns with which of the prefixes of marks a variable's name starts; empty if with none.
+// envMarkPrefix returns the prefix of marks that a variable's name starts with; empty if none.
 func envMarkPrefix(name string) string {
 	for _, prefix := range []string{HashEnv, MarkPrefix, CollabornePrefix, Fabric8Prefix} {
 		if strings.HasPrefix(name, prefix) {
@@ -162,7 +162,7 @@ func envMarkValue(prefix, v string) string {
 // maxMarkLength is twice the length of the longest hash that any tool writes as hex.
 const maxMarkLength = 256
 
-// MarkValue returns v if it could be the value of a mark, lower-case hex, and nothing otherwise: it may be somebody's content.
+// MarkValue returns v if it could be the value of a mark, lower-case hex, and nothing otherwise: it may be content.
 func MarkValue(v string) string {
 	if len(v) > maxMarkLength || strings.Trim(v, "0123456789abcdef") != "" {
 		return ""

@@ -95,8 +95,8 @@ type Container struct {
 // EnvMark is an environment variable whose name is that of a mark.
 type EnvMark struct {
 	Name string
-	// Value is empty unless it is a hash, as lower-case hex or in the writing of fabric8: anything else is no mark value, and may be
-	// somebody's content.
+	// Value is empty unless it is a hash, as lower-case hex or in the writing of fabric8: anything else is not a mark value, and may be
+	// content.
 	Value string
 }
 
