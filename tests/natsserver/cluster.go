@@ -280,4 +280,3 @@ func (c *Cluster) order(ctx context.Context, l Led, order []byte) error {
 	}
 	return nil
 }
-
