@@ -174,9 +174,3 @@ func TestQuestionsAreRepeatedOnce(t *testing.T) {
 		t.Errorf("asked %d times, want 2", asked)
 	}
 }
-
-func TestCertificateOfNoFiles(t *testing.T) {
-	if _, err := NewCertificate("missing.pem", "missing.key"); err == nil {
-		t.Error("a certificate was made of files that are not there")
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -23,10 +22,6 @@ type fleetKey struct{}
 
 // TestScripts runs the command line against a real API. A script in the folder fleet sees two clusters, others one.
 func TestScripts(t *testing.T) {
-	policy, err := filepath.Abs("../../helm/reroll/files/audit-policy.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for folder, second := range map[string]bool{"testdata/script": false, "testdata/script/fleet": true} {
 		testscript.Run(t, testscript.Params{
 			Dir: folder,
@@ -37,7 +32,6 @@ func TestScripts(t *testing.T) {
 				}
 				env.Defer(f.Close)
 				env.Setenv("REROLL_SERVER", f.URL)
-				env.Setenv("POLICY", policy)
 				env.Values[fleetKey{}] = f
 				return nil
 			},

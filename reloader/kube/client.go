@@ -34,8 +34,6 @@ type Options struct {
 	// Namespace is Reroll's own; empty: that of the pod, or of the kubeconfig's context.
 	Namespace string
 	UserAgent string
-	// As is the user to impersonate. Empty: the one that the kubeconfig names, if any.
-	As string
 	// KeepAnnotation says which annotations of workloads and configs are kept in memory.
 	KeepAnnotation func(key string) bool
 	// Scope says which workloads are watched; the zero value is all but Rollouts.

@@ -17,14 +17,11 @@ import (
 
 // The labels and names that the chart gives the objects of a release.
 const (
-	partLabel     = "app.kubernetes.io/part-of=reroll" // of any release, whatever nameOverride makes of its name
-	releaseLabel  = "app.kubernetes.io/instance"
-	ingestPort    = "ingest"
-	ingestSuffix  = "-ingest"
-	caSuffix      = "-ca"
-	clientSuffix  = "-audit-client"
-	clusterFlag   = "cluster-name"
-	ingestTLSFlag = "set=ingest.tlsCert"
+	partLabel    = "app.kubernetes.io/part-of=reroll" // of any release, whatever nameOverride makes of its name
+	releaseLabel = "app.kubernetes.io/instance"
+	ingestPort   = "ingest"
+	caSuffix     = "-ca"
+	clusterFlag  = "cluster-name"
 	// maxReleaseObjects bounds the objects of one kind that are read in Reroll's own namespace.
 	maxReleaseObjects = 500
 )
@@ -44,10 +41,6 @@ type Ingest struct {
 	Port, NodePort int32
 	// CA is the Secret with the CA that Reroll has created, and its key. Its Data is nil if there is none.
 	CA Material
-	// Client is the Secret in which cert-manager stores a client certificate for the API server.
-	Client Material
-	// Serving is the Secret with the certificate that ingest presents, if it is mounted.
-	Serving Material
 }
 
 // Material is the content of a Secret.
@@ -56,23 +49,21 @@ type Material struct {
 	Data   map[string][]byte
 }
 
-// FindIngest returns how a release in Reroll's own namespace takes audit events: the one of a name, or the only one if that is empty. It reads
-// the Secrets with the certificates. It fails with ErrNoRelease if there is none.
-func (c *Cluster) FindIngest(ctx context.Context, release string) (Ingest, error) {
+// FindIngest returns how the only release in Reroll's own namespace takes audit events. It reads the Secret with the CA. It fails with ErrNoRelease if
+// there is none.
+func (c *Cluster) FindIngest(ctx context.Context) (Ingest, error) {
 	services, err := c.client.CoreV1().Services(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: partLabel, Limit: maxReleaseObjects})
 	if err != nil {
 		return Ingest{}, fmt.Errorf("list Services in namespace %s: %w", c.Namespace, err)
 	}
 	found := map[string]Ingest{}
 	for i := range services.Items {
-		if one, ok := ingestOf(&services.Items[i]); ok && (release == "" || one.Release == release) {
+		if one, ok := ingestOf(&services.Items[i]); ok {
 			found[one.Release] = one
 		}
 	}
 	names := slices.Sorted(maps.Keys(found))
 	switch {
-	case len(found) == 0 && release != "":
-		return Ingest{}, fmt.Errorf("release %s in namespace %s: %w", release, c.Namespace, ErrNoRelease)
 	case len(found) == 0:
 		return Ingest{}, fmt.Errorf("namespace %s: %w", c.Namespace, ErrNoRelease)
 	case len(found) > 1:
@@ -97,7 +88,7 @@ func ingestOf(s *corev1.Service) (Ingest, bool) {
 	return one, true
 }
 
-// completeIngest adds what the workloads of a release say, and its Secrets.
+// completeIngest adds what the workloads of a release say, and its CA.
 func (c *Cluster) completeIngest(ctx context.Context, one Ingest) (Ingest, error) {
 	options := metav1.ListOptions{LabelSelector: partLabel + "," + releaseLabel + "=" + one.Release, Limit: maxReleaseObjects}
 	sets, errSets := c.client.AppsV1().StatefulSets(c.Namespace).List(ctx, options)
@@ -118,23 +109,14 @@ func (c *Cluster) completeIngest(ctx context.Context, one Ingest) (Ingest, error
 			if slices.Contains(words, "serve") {
 				one.Cluster = cmp.Or(one.Cluster, textOf(container, clusterFlag))
 			}
-			if path := flagOf(container, ingestTLSFlag); path != "" {
-				one.Serving.Secret = cmp.Or(one.Serving.Secret, secretAt(pod, container, path))
-			}
 		}
 	}
 	one.CA.Secret = one.Service + caSuffix
-	one.Client.Secret = strings.TrimSuffix(one.Service, ingestSuffix) + clientSuffix
-	for _, m := range []*Material{&one.CA, &one.Client, &one.Serving} {
-		if m.Secret == "" {
-			continue
-		}
-		secret, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, m.Secret, metav1.GetOptions{})
-		if err == nil {
-			m.Data = secret.Data
-		} else if !apierrors.IsNotFound(err) {
-			return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, m.Secret, err)
-		}
+	secret, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, one.CA.Secret, metav1.GetOptions{})
+	if err == nil {
+		one.CA.Data = secret.Data
+	} else if !apierrors.IsNotFound(err) {
+		return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, one.CA.Secret, err)
 	}
 	return one, nil
 }
@@ -161,18 +143,6 @@ func textOf(c corev1.Container, flag string) string {
 		return ""
 	}
 	return text
-}
-
-// secretAt names the Secret that a file of a container comes from; empty if it comes from no Secret.
-func secretAt(pod corev1.PodSpec, c corev1.Container, path string) string {
-	for _, mount := range c.VolumeMounts {
-		for _, v := range pod.Volumes {
-			if v.Name == mount.Name && v.Secret != nil && strings.HasPrefix(path, mount.MountPath+"/") {
-				return v.Secret.SecretName
-			}
-		}
-	}
-	return ""
 }
 
 // traces are what other tools that restart workloads leave in a cluster: objects with a label.

@@ -47,7 +47,7 @@ func TestFindIngest(t *testing.T) {
 
 	one := Ingest{
 		Release: "reroll", Namespace: "ops", Service: "reroll-ingest", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
-		CA: Material{Secret: "reroll-ingest-ca"}, Client: Material{Secret: "reroll-audit-client"},
+		CA: Material{Secret: "reroll-ingest-ca"},
 	}
 	with := func(change func(*Ingest)) Ingest {
 		other := one
@@ -56,49 +56,39 @@ func TestFindIngest(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		objects []runtime.Object
-		release string
 		want    Ingest
 		err     string
 	}{
-		"nothing":     {nil, "", Ingest{}, "namespace ops: no release of Reroll takes audit events there"},
-		"a hub":       {[]runtime.Object{headless}, "", Ingest{}, "no release of Reroll"},
-		"another one": {[]runtime.Object{ingestService("reroll", "reroll-ingest")}, "east", Ingest{}, "release east in namespace ops: no release"},
-		"two":         {[]runtime.Object{ingestService("b", "b-ingest"), ingestService("a", "a-ingest")}, "", Ingest{}, "several releases of Reroll: a, b"},
-		"the Service": {[]runtime.Object{ingestService("reroll", "reroll-ingest"), headless}, "", one, ""},
-		"one of two":  {[]runtime.Object{ingestService("b", "b-ingest"), ingestService("reroll", "reroll-ingest")}, "reroll", one, ""},
-		"load balancer": {[]runtime.Object{balanced}, "", with(func(i *Ingest) {
+		"nothing":     {nil, Ingest{}, "namespace ops: no release of Reroll takes audit events there"},
+		"a hub":       {[]runtime.Object{headless}, Ingest{}, "no release of Reroll"},
+		"two":         {[]runtime.Object{ingestService("b", "b-ingest"), ingestService("a", "a-ingest")}, Ingest{}, "several releases of Reroll: a, b"},
+		"the Service": {[]runtime.Object{ingestService("reroll", "reroll-ingest"), headless}, one, ""},
+		"load balancer": {[]runtime.Object{balanced}, with(func(i *Ingest) {
 			i.Type, i.NodePort, i.Balancers = "LoadBalancer", 30943, []string{"lb.example", "192.0.2.1"}
 		}), ""},
 		"one process": {
-			[]runtime.Object{ingestService("reroll", "reroll-ingest"), set, ingestSecret("own", "ca.crt", "C")},
-			"",
+			[]runtime.Object{ingestService("reroll", "reroll-ingest"), set},
 			with(func(i *Ingest) {
-				i.Cluster, i.Serving = "east", Material{"own", map[string][]byte{"ca.crt": []byte("C")}}
+				i.Cluster = "east"
 			}), "",
 		},
 		"roles": {
 			[]runtime.Object{
 				ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll-dispatch", "serve", "--cluster-name=west"),
 				ingestPods("other", "other-dispatch", "serve", "--cluster-name=other"), ingestPods("reroll", "reroll-ingest", "serve"),
-			}, "", with(func(i *Ingest) { i.Cluster = "west" }), "",
+			}, with(func(i *Ingest) { i.Cluster = "west" }), "",
 		},
 		"a name that refers": {
-			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll", "serve", "--cluster-name=$(NAME)")}, "", one, "",
+			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll", "serve", "--cluster-name=$(NAME)")}, one, "",
 		},
 		"its own CA": {
 			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestSecret("reroll-ingest-ca", "tls.crt", "A")},
-			"",
 			with(func(i *Ingest) { i.CA.Data = map[string][]byte{"tls.crt": []byte("A")} }), "",
-		},
-		"of cert-manager": {
-			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestSecret("reroll-audit-client", "tls.crt", "B")},
-			"",
-			with(func(i *Ingest) { i.Client.Data = map[string][]byte{"tls.crt": []byte("B")} }), "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &Cluster{client: fake.NewClientset(c.objects...), Namespace: "ops"}
-			got, err := cluster.FindIngest(t.Context(), c.release)
+			got, err := cluster.FindIngest(t.Context())
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Fatalf("error %v, want %q", err, c.err)
 			}

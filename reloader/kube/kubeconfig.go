@@ -21,8 +21,7 @@ func Config(o Options) (*rest.Config, error) {
 	return config, nil
 }
 
-// load is the only place that decides which cluster a process uses, and which namespace is Reroll's own. A user of o to impersonate replaces
-// that of the kubeconfig, with its groups.
+// load is the only place that decides which cluster a process uses, and which namespace is Reroll's own.
 func load(o Options, inCluster func() (*rest.Config, error)) (config *rest.Config, namespace string, err error) {
 	var noPod error
 	if o.Kubeconfig == "" && o.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
@@ -46,9 +45,6 @@ func load(o Options, inCluster func() (*rest.Config, error)) (config *rest.Confi
 		if err != nil {
 			return nil, "", fmt.Errorf("kubeconfig: %w", err)
 		}
-	}
-	if o.As != "" {
-		config.Impersonate = rest.ImpersonationConfig{UserName: o.As}
 	}
 	return config, cmp.Or(o.Namespace, namespace), nil
 }

@@ -38,7 +38,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 		"no audit events": {"source=watch", "only the field manager", "audit setup"},
 		"the API":         {"dryRun=true", status, "create token"},
 		"an exposed API":  {"config.api.auth=token,api.service.enabled=true,api.tls.existingSecret=t", "create token ACCOUNT --audience=reroll)\"\n" + status, ""},
-		"a hub":           {"mode=hub,nats.url=nats://n:4222", "reroll hub add c1 --nats-url=", "audit setup"},
+		"a hub":           {"mode=hub,nats.url=nats://n:4222", "reroll hub add c1 --set nats.url=", "audit setup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := notes(t, "--set", c.set)

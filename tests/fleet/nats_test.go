@@ -26,7 +26,7 @@ func startHub(ctx context.Context, t *testing.T) *hub {
 	h := &hub{natsserver.StartCluster(t, clusters...), t}
 	for _, c := range clusters {
 		must(t, line.Poll(ctx, func(ctx context.Context) error {
-			_, err := run(ctx, []string{"hub", "add", c, "--nats-url", h.URL, "--nats-replicas", strconv.Itoa(natsserver.Members), "--nats-user", natsserver.HubUser, "--nats-password-file", natsserver.PasswordFile(t)}...)
+			_, err := run(ctx, append([]string{"hub", "add", c, "--set", "nats.url=" + h.URL, "--set", "nats.replicas=" + strconv.Itoa(natsserver.Members)}, login(t, "nats", natsserver.HubUser)...)...)
 			return err
 		}))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -19,12 +18,12 @@ import (
 
 // admitAlone reaches the API server and starts the admission webhook in a process of its own.
 func (p *program) admitAlone(ctx context.Context) error {
-	dialects, err := dialectsOf(p.settings)
+	dialects, err := p.settings.Dialects()
 	if err != nil {
-		return fmt.Errorf("reload.dialects: %w", err)
+		return err
 	}
 	if a := p.settings.Admission; a.TLSCert != "" {
-		if _, err := certificate.NewFiles(a.TLSCert, a.TLSKey, p.logger); err != nil {
+		if _, err := certificate.NewFiles("the admission webhook", a.TLSCert, a.TLSKey); err != nil {
 			return err // what is wrong with its own settings is found before anything else is asked
 		}
 	}
@@ -85,7 +84,7 @@ func (p *program) listenAdmission(server *http.Server, shown presented) error {
 func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error) {
 	a := p.settings.Admission
 	if a.TLSCert != "" {
-		return certificate.NewFiles(a.TLSCert, a.TLSKey, p.logger)
+		return certificate.NewFiles("the admission webhook", a.TLSCert, a.TLSKey)
 	}
 	if p.managed == nil {
 		p.managed = certificate.NewManaged(certificate.Options{Store: admissionStore{cluster.AdmissionCertificate(""), nil}, Of: "admission", Follows: true, Logger: p.logger})

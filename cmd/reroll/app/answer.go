@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/auth"
 	"github.com/reroll-dev/reroll/api/projection"
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
@@ -44,12 +46,11 @@ func (p *program) answer(context.Context) error {
 // listenAPI serves the API, over TLS if it has a certificate.
 func (p *program) listenAPI(server *http.Server) error {
 	if p.settings.API.TLSCert != "" {
-		certificate, err := auth.NewCertificate(p.settings.API.TLSCert, p.settings.API.TLSKey)
+		files, err := certificate.NewFiles("the API", p.settings.API.TLSCert, p.settings.API.TLSKey)
 		if err != nil {
 			return err
 		}
-		p.start("certificate", certificate.Run)
-		server.TLSConfig = certificate.TLSConfig()
+		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: files.Get}
 	}
 	_, err := p.listen("api", p.settings.API.Address, server)
 	return err

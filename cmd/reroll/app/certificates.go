@@ -79,7 +79,7 @@ func (p *program) keepCertificate(cluster *kube.Cluster) {
 	host := s.Ingest.Service + "." + cluster.Namespace + ".svc"
 	made := certificate.NewManaged(certificate.Options{
 		Store: cluster.IngestCertificate(s.Ingest.Service), Of: "ingest", Hosts: []string{host, host + ".cluster.local"},
-		Lifetime: ingestLifetime, CALifetime: ingestCALifetime, Logger: p.logger,
+		Lifetime: ingestLifetime, Logger: p.logger,
 	})
 	p.ingestCertificate = made
 	p.start("ingest certificate", made.Run)

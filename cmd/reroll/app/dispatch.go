@@ -22,9 +22,9 @@ import (
 // dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
 func (p *program) dispatch(ctx context.Context) error {
 	s := p.settings
-	dialects, err := dialectsOf(s)
+	dialects, err := s.Dialects()
 	if err != nil {
-		return fmt.Errorf("reload.dialects: %w", err)
+		return err
 	}
 	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
 		return err
@@ -251,12 +251,8 @@ func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster, d *di
 
 var errNotWatching = errors.New("configs are not watched yet")
 
-// ingestLifetime is how long the certificate of ingest is valid, and ingestCALifetime how long its CA: the certificates that it signs lie in files of
-// control planes.
-const (
-	ingestLifetime   = 90 * 24 * time.Hour
-	ingestCALifetime = 10 * 365 * 24 * time.Hour
-)
+// ingestLifetime is how long the certificate of ingest is valid.
+const ingestLifetime = 90 * 24 * time.Hour
 
 // consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.
 func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {

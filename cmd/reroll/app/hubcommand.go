@@ -7,9 +7,9 @@ import (
 	"log/slog"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/cli"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/reloader/queue/hub"
@@ -22,51 +22,31 @@ func hubCommand(version string) *cobra.Command {
 	return cmd
 }
 
-// hubAdmin says how to reach the NATS of a hub.
-type hubAdmin struct {
-	NATS
-	url string
-}
-
-// bind declares the flags. They may be set in the environment, as those of the roles.
-func (a *hubAdmin) bind(cmd *cobra.Command) {
-	connection := pflag.NewFlagSet("nats", pflag.ContinueOnError)
-	connection.StringVar(&a.url, "nats-url", "", "addresses of the NATS of the hub, separated by commas")
-	a.bindConnection(connection)
-	a.bindReplicas(connection)
-	cmd.Flags().AddFlagSet(connection)
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if err := fromEnvironment(connection); err != nil {
-			return err
-		}
-		if a.url == "" {
-			return cli.Usage(errors.New("--nats-url is required"))
-		}
-		if len(args) == 1 {
-			return cli.Usage(reloader.ValidateCluster(args[0]))
-		}
-		return nil
+// hubNATS returns how to reach the NATS of a hub: nats of the settings.
+func hubNATS(cmd *cobra.Command, flags *config.Flags, cluster, version string) (queue.Options, error) {
+	c, err := flags.Read()
+	if err == nil && c.NATS.URL == "" {
+		err = errors.New("nats.url is required: give --config FILE, or --set nats.url=URL")
 	}
-}
-
-func (a *hubAdmin) connection(cmd *cobra.Command, version string) (queue.Options, error) {
-	o, err := a.options(a.url)
-	o.Name = "reroll-hub/" + version
-	o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return o, err
+	if err := errors.Join(err, reloader.ValidateCluster(cluster)); err != nil {
+		return queue.Options{}, cli.Usage(err)
+	}
+	o := c.NATS.Options()
+	o.Name, o.Logger = "reroll-hub/"+version, slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return o, nil
 }
 
 func hubAddCommand(version string) *cobra.Command {
-	var a hubAdmin
+	var settings config.Flags
 	cmd := &cobra.Command{
 		Use:   "add CLUSTER",
 		Short: "Prepare the NATS of a hub for a cluster",
 		Long: "Create the streams of a hub, and what delivers to the cluster the configs that it follows. Print the account of the cluster for the " +
 			"configuration of NATS: add it first, and reload each server twice. Running this again is harmless.",
-		Example: "  reroll hub add east --nats-url tls://hub:4222 --nats-user HUB --nats-password-file hub.txt",
+		Example: "  reroll hub add east --config hub.yaml\n  reroll hub add east --set nats.url=tls://hub:4222 --set nats.user=HUB --set nats.passwordFile=hub.txt",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.connection(cmd, version)
+			o, err := hubNATS(cmd, &settings, args[0], version)
 			if err != nil {
 				return err
 			}
@@ -77,22 +57,22 @@ func hubAddCommand(version string) *cobra.Command {
 			return err
 		},
 	}
-	a.bind(cmd)
+	settings.BindFile(cmd.Flags())
 	return cmd
 }
 
 func hubRemoveCommand(version string) *cobra.Command {
-	var a hubAdmin
+	var settings config.Flags
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "remove CLUSTER",
 		Short: "Remove the records of a cluster from a hub",
 		Long: "Remove the records of a cluster from a hub, and its name. Remove the account of the cluster from the configuration of NATS first: a " +
 			"cluster that can still write begins again with all its records.",
-		Example: "  reroll hub remove east --nats-url tls://hub:4222 --nats-user HUB --nats-password-file hub.txt",
+		Example: "  reroll hub remove east --config hub.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.connection(cmd, version)
+			o, err := hubNATS(cmd, &settings, args[0], version)
 			if err != nil {
 				return err
 			}
@@ -104,7 +84,7 @@ func hubRemoveCommand(version string) *cobra.Command {
 			return err
 		},
 	}
-	a.bind(cmd)
+	settings.BindFile(cmd.Flags())
 	cmd.Flags().BoolVar(&force, "force", false, "remove it although it reported its status lately")
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -78,60 +79,81 @@ func managed(store Store, lifetime time.Duration) *Managed {
 	return NewManaged(Options{Store: store, Of: "admission", Hosts: []string{host, "127.0.0.1"}, Lifetime: lifetime, Logger: slog.New(slog.DiscardHandler)})
 }
 
-// TestDay: two replicas that come and go use certificates that every API server trusts at any time, also one that hears of a new
-// authority late, and each certificate and authority is followed by another in time.
-func TestDay(t *testing.T) {
+// TestYears: two replicas that come and go use certificates that everyone trusts who has heard of the first CA, also where a process follows, and each
+// is followed by another in time. The CA stays although the certificate is deleted.
+func TestYears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lifetime = 2 * time.Hour
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		store := &shelf{}
-		replicas := []*Managed{managed(store, lifetime), managed(store, lifetime)}
-		for _, m := range replicas {
+		follower := NewManaged(Options{Store: store, Follows: true, Logger: slog.New(slog.DiscardHandler)})
+		go func() { _ = follower.Run(ctx) }()
+		<-time.After(time.Minute)
+		if _, err := follower.Get(nil); !errors.Is(err, errNone) || store.saves > 0 || store.published() != nil {
+			t.Fatalf("before there is any: %v, %d writes", err, store.saves)
+		}
+		all := []*Managed{follower, managed(store, lifetime), managed(store, lifetime)}
+		for _, m := range all[1:] {
 			go func() { _ = m.Run(ctx) }()
 		}
+		<-time.After(longestTick)
 		synctest.Wait()
-		late := store.published()
-		authorities := map[string]bool{}
+		first, serials := store.published(), map[string]bool{}
 		for range 24 * 12 {
 			<-time.After(5 * time.Minute)
 			synctest.Wait()
-			now := time.Now()
-			for i, m := range replicas {
+			for i, m := range all {
 				shown, err := m.Get(nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for name, bundle := range map[string][]byte{"now": store.published(), "five minutes ago": late} {
-					if err := trusted(bundle, shown, now); err != nil {
-						t.Fatalf("%s: replica %d is not trusted by who was told %s: %v", now, i, name, err)
-					}
+				serials[shown.Leaf.SerialNumber.String()] = true
+				if err := trusted(first, shown, time.Now()); err != nil {
+					t.Fatalf("%s: replica %d is not trusted: %v", time.Now(), i, err)
 				}
-				if left := m.Expiry().Sub(now); left < lifetime/3-lifetime/10-5*time.Minute {
-					t.Fatalf("%s: replica %d has a certificate for another %s", now, i, left)
+				if _, err := shown.Leaf.Verify(x509.VerifyOptions{Roots: m.Authorities(), DNSName: host, CurrentTime: time.Now()}); err != nil {
+					t.Errorf("the CA of the process is another one: %v", err)
+				}
+				if left := time.Until(m.Expiry()); left < lifetime/3-10*time.Minute {
+					t.Fatalf("%s: replica %d has a certificate for another %s", time.Now(), i, left)
 				}
 			}
-			late = store.published()
-			authorities[string(late)] = true
 		}
-		if n := len(authorities); n < 8 || n > 30 {
-			t.Errorf("%d bundles in a day", n)
+		if len(serials) < 12 || len(serials) > 24 || store.saves > 24 {
+			t.Errorf("%d certificates and %d writes in a day", len(serials), store.saves)
 		}
-		if store.saves > 60 {
-			t.Errorf("%d writes in a day", store.saves)
+		store.mu.Lock()
+		delete(store.data, keyServer)
+		delete(store.data, keyKey)
+		store.version++
+		store.mu.Unlock()
+		<-time.After(2 * longestTick)
+		synctest.Wait()
+		if got := store.published(); string(got) != string(first) {
+			t.Error("a certificate that was deleted has taken the CA with it")
+		}
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if len(store.data[keyServer]) == 0 {
+			t.Error("the certificate was not made again")
 		}
 	})
 }
 
-// TestLost: a Secret that is lost or spoiled is made again, and what was shown last is still trusted.
+// TestLost: what is lost or spoiled is stored again as it was, and what is of no use is made again with the CA that is there.
 func TestLost(t *testing.T) {
-	for name, lose := range map[string]func(*shelf){
-		"deleted":           func(s *shelf) { s.data = nil },
-		"spoiled":           func(s *shelf) { s.data[keyCAs] = []byte("x") },
-		"with another key":  func(s *shelf) { s.data[keyCAKey] = s.data[keyKey] },
-		"for another host":  func(s *shelf) { spoilHost(t, s) },
-		"of no use at all":  func(s *shelf) { s.data = map[string][]byte{} },
-		"with too long one": func(s *shelf) { s.data[keyServer] = make([]byte, maxStored+1) },
+	for name, c := range map[string]struct {
+		lose   func(*shelf)
+		before bool
+	}{
+		"deleted":          {func(s *shelf) { s.data = nil }, true},
+		"spoiled":          {func(s *shelf) { s.data[keyCA] = []byte("x") }, true},
+		"with another key": {func(s *shelf) { s.data[keyCAKey] = s.data[keyKey] }, true},
+		"with no CA":       {func(s *shelf) { s.data[keyCA], s.data[keyCAKey] = s.data[keyServer], s.data[keyKey] }, true},
+		"for another host": {func(s *shelf) { s.data = made(t, "somebody.else.svc", time.Hour) }, false},
+		"of no use at all": {func(s *shelf) { s.data = map[string][]byte{} }, true},
+		"a long one":       {func(s *shelf) { s.data[keyServer] = make([]byte, 1<<16) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &shelf{}
@@ -140,33 +162,68 @@ func TestLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, _ := m.Get(nil)
-			lose(store)
+			c.lose(store)
 			if err := m.refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			after, _ := m.Get(nil)
-			if before.Leaf.Equal(after.Leaf) {
-				t.Error("the certificate is still the same")
+			if before.Leaf.Equal(after.Leaf) != c.before {
+				t.Errorf("the certificate is still the same: %t", !c.before)
 			}
 			if err := trusted(store.bundle, after, time.Now()); err != nil {
-				t.Errorf("the new one is not trusted: %v", err)
+				t.Errorf("it is not trusted: %v", err)
 			}
-			if err := trusted(store.bundle, before, time.Now()); err != nil && name != "for another host" {
-				t.Errorf("the old one, which a connection may still show, is not trusted: %v", err)
+			if _, err := parse(store.data); err != nil || store.saves != 2 {
+				t.Errorf("%d writes, and stored is what cannot be read: %v", store.saves, err)
 			}
 		})
 	}
 }
 
-// spoilHost stores a good certificate that is for somebody else.
-func spoilHost(t *testing.T, s *shelf) {
+// made returns what would be stored for a host.
+func made(t testing.TB, host string, lifetime time.Duration) map[string][]byte {
 	t.Helper()
-	next, _, err := plan{"test", []string{"somebody.else.svc"}, time.Hour, 2 * time.Hour}.next(material{}, time.Now())
+	next, _, err := plan{"test", []string{host}, lifetime}.next(material{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.data, err = next.encode(); err != nil {
+	data, err := next.encode()
+	if err != nil {
 		t.Fatal(err)
+	}
+	return data
+}
+
+// TestIssueClient: a client certificate is good for its cluster, is no server's, and does not outlast the CA. What is no CA signs nothing, and is not quoted.
+func TestIssueClient(t *testing.T) {
+	data, now := made(t, host, time.Hour), time.Now()
+	for lifetime, want := range map[time.Duration]time.Time{time.Hour: now.Add(time.Hour), 11 * 365 * 24 * time.Hour: now.Add(caLifetime)} {
+		c, err := IssueClient(data[keyCA], data[keyCAKey], "east.audit.reroll.dev", lifetime, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair, err := tls.X509KeyPair(c.Certificate, c.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(c.CA)
+		o := x509.VerifyOptions{Roots: roots, DNSName: "east.audit.reroll.dev", KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+		if _, err := pair.Leaf.Verify(o); err != nil || pair.Leaf.IsCA || !c.Until.Equal(pair.Leaf.NotAfter) || c.Until.Sub(want).Abs() > 2*time.Second {
+			t.Errorf("until %s, want %s: %v", c.Until, want, err)
+		}
+		o.KeyUsages = nil
+		if _, err := pair.Leaf.Verify(o); err == nil {
+			t.Error("it is good for a server")
+		}
+	}
+	for name, pair := range map[string][2][]byte{
+		"nothing": {}, "no CA": {data[keyServer], data[keyKey]}, "another key": {data[keyCA], data[keyKey]},
+		"no key": {data[keyCA], []byte("-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n")},
+	} {
+		if c, err := IssueClient(pair[0], pair[1], "x", time.Hour, now); err == nil || c.Key != nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -193,149 +250,51 @@ func TestTrouble(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	write := func(lifetime time.Duration) *x509.Certificate {
-		t.Helper()
-		next, _, err := plan{"test", []string{host}, lifetime, 2 * lifetime}.next(material{}, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := next.encode()
-		if err := errors.Join(err, os.WriteFile(cert, data[keyServer], 0o600), os.WriteFile(key, data[keyKey], 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		return next.server.Leaf
-	}
-	if _, err := NewFiles(cert, key, slog.New(slog.DiscardHandler)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := NewFiles("the test", cert, key); err == nil || !strings.Contains(err.Error(), "certificate of the test: ") {
 		t.Errorf("without files: %v", err)
 	}
-	first := write(time.Hour)
-	f, err := NewFiles(cert, key, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := func() *x509.Certificate {
-		f.checked = time.Time{}
-		c, _ := f.Get(nil)
-		return c.Leaf
-	}
-	if !shown().Equal(first) || !f.Expiry().Equal(first.NotAfter) {
-		t.Error("the first is not shown")
-	}
-	second := write(2 * time.Hour)
-	if !shown().Equal(second) {
-		t.Error("the second is not shown")
-	}
-	for _, bad := range [][]byte{nil, make([]byte, maxFile+1)} {
-		if err := os.WriteFile(key, bad, 0o600); err != nil {
+	var f *Files
+	for i, lifetime := range []time.Duration{time.Hour, 2 * time.Hour} {
+		data := made(t, host, lifetime)
+		if err := errors.Join(os.WriteFile(cert, data[keyServer], 0o600), os.WriteFile(key, data[keyKey], 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if !shown().Equal(second) {
-			t.Error("a bad file replaces the good one")
+		if f == nil {
+			var err error
+			if f, err = NewFiles("the test", cert, key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, bad := range []bool{false, true} {
+			if bad {
+				if err := os.WriteFile(key, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.checked = time.Time{}
+			if shown, err := f.Get(nil); err != nil || string(encodeCertificate(shown.Leaf.Raw)) != string(data[keyServer]) || !f.Expiry().Equal(shown.Leaf.NotAfter) {
+				t.Errorf("%d, bad %t: another one is shown: %v", i, bad, err)
+			}
 		}
 	}
 }
 
 // FuzzParse: whatever is stored, it is refused or can be used.
 func FuzzParse(f *testing.F) {
-	next, _, err := plan{"test", []string{host}, time.Hour, 2 * time.Hour}.next(material{}, time.Now())
-	if err != nil {
-		f.Fatal(err)
-	}
-	data, err := next.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data[keyCAs], data[keyCAKey], data[keyServer], data[keyKey])
+	data := made(f, host, time.Hour)
+	f.Add(data[keyCA], data[keyCAKey], data[keyServer], data[keyKey])
 	f.Add(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE"}), []byte("x"), []byte(nil), []byte(nil))
-	f.Fuzz(func(t *testing.T, cas, caKey, server, key []byte) {
-		m, err := parse(map[string][]byte{keyCAs: cas, keyCAKey: caKey, keyServer: server, keyKey: key})
+	f.Fuzz(func(t *testing.T, ca, caKey, server, key []byte) {
+		m, err := parse(map[string][]byte{keyCA: ca, keyCAKey: caKey, keyServer: server, keyKey: key})
 		if err != nil {
 			return
 		}
-		if _, _, err := (plan{"test", []string{host}, time.Hour, 2 * time.Hour}).next(m, time.Now()); err != nil {
-			t.Errorf("it was accepted, and is of no use: %v", err)
+		next, _, err := plan{"test", []string{host}, time.Hour}.next(m, time.Now())
+		if err != nil {
+			t.Fatalf("it was accepted, and is of no use: %v", err)
 		}
-		if _, err := m.encode(); err != nil {
+		if _, err := next.encode(); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-// TestFollower: a process that only follows shows what another one has made, also when that is renewed, and stores and publishes nothing.
-func TestFollower(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		store := &shelf{}
-		follower := NewManaged(Options{Store: store, Follows: true, Logger: slog.New(slog.DiscardHandler)})
-		go func() { _ = follower.Run(ctx) }()
-		<-time.After(time.Minute)
-		if _, err := follower.Get(nil); !errors.Is(err, errNone) || store.saves > 0 || store.published() != nil {
-			t.Fatalf("before there is any: %v, %d writes", err, store.saves)
-		}
-		keeper := managed(store, 2*time.Hour)
-		go func() { _ = keeper.Run(ctx) }()
-		for range 24 * 12 {
-			<-time.After(5 * time.Minute)
-			synctest.Wait()
-			shown, err := follower.Get(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := trusted(store.published(), shown, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-}
-
-// TestLongAuthority: an authority that lasts for years stays the one that signs, whatever becomes of the certificate, which changes in the process
-// that shows it. What it signed for clients is believed all the time.
-func TestLongAuthority(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const lifetime = 24 * time.Hour
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		store := &shelf{}
-		m := NewManaged(Options{
-			Store: store, Of: "ingest", Hosts: []string{host}, Lifetime: lifetime, CALifetime: 10 * 365 * 24 * time.Hour, Logger: slog.New(slog.DiscardHandler),
-		})
-		go func() { _ = m.Run(ctx) }()
-		synctest.Wait()
-		first, serials := store.published(), map[string]bool{}
-		for range 12 {
-			<-time.After(lifetime / 2)
-			synctest.Wait()
-			shown, err := m.Get(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			serials[shown.Leaf.SerialNumber.String()] = true
-			if err := trusted(first, shown, time.Now()); err != nil {
-				t.Errorf("who trusts the first authority does not trust the certificate of now: %v", err)
-			}
-			if _, err := shown.Leaf.Verify(x509.VerifyOptions{Roots: m.Authorities(), DNSName: host, CurrentTime: time.Now()}); err != nil {
-				t.Errorf("the authorities of the process are others: %v", err)
-			}
-		}
-		if len(serials) < 5 {
-			t.Errorf("%d certificates in six lifetimes", len(serials))
-		}
-		// Somebody deletes the certificate, and not the authority.
-		store.mu.Lock()
-		delete(store.data, keyServer)
-		delete(store.data, keyKey)
-		store.version++
-		store.mu.Unlock()
-		<-time.After(2 * longestTick)
-		synctest.Wait()
-		if got := store.published(); string(got) != string(first) {
-			t.Error("a certificate that was deleted has taken the authority with it")
-		}
-		store.mu.Lock()
-		defer store.mu.Unlock()
-		if len(store.data[keyServer]) == 0 {
-			t.Error("the certificate was not made again")
 		}
 	})
 }

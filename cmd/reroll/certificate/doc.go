@@ -1,6 +1,5 @@
-// Package certificate has server certificates of our own: from files that somebody else renews, or managed here.
+// Package certificate has server certificates of our own, from files that others renew or managed here, and signs client certificates for API servers.
 //
-// A managed certificate is signed by a certificate authority of its own. Both are in one place that all replicas share (Store), so that
-// they agree, and are renewed when a third of their time is left. What clients trust is published before anything that needs it is
-// used: a new authority is trusted for a while next to the old one before it signs.
+// A managed certificate is signed by a CA of its own that lasts ten years. Both are in one place that all replicas share (Store), so that they agree.
+// The certificate is renewed when a third of its time is left. The CA stays: to replace it, delete what is stored, and restart the process that keeps it.
 package certificate

@@ -4,43 +4,52 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 )
 
+// fileCheck is how often files are read at most. That happens on use.
+const fileCheck = time.Second
+
 // Files is a certificate and its key in files. Make it with NewFiles.
 type Files struct {
-	followed[*tls.Certificate]
-	cert, key string
+	of, cert, key string
+
+	mu      sync.Mutex
+	checked time.Time
+	current *tls.Certificate
 }
 
-// NewFiles reads both files.
-func NewFiles(cert, key string, logger *slog.Logger) (*Files, error) {
-	f := &Files{cert: cert, key: key}
-	return f, f.begin(f.read, logger)
+// NewFiles reads both files. of is what the certificate is for, in errors.
+func NewFiles(of, cert, key string) (*Files, error) {
+	f := &Files{of: of, cert: cert, key: key}
+	return f, f.read()
+}
+
+func (f *Files) read() error {
+	f.checked = time.Now()
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return fmt.Errorf("certificate of %s: %w", f.of, err)
+	}
+	f.current = &pair
+	return nil
 }
 
 // Get returns the certificate as it is in the files now; the last good one if they cannot be used.
 func (f *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	return f.now(), nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Since(f.checked) >= fileCheck {
+		if err := f.read(); err != nil {
+			slog.Error("a changed file cannot be used, the last good one stays", "error", err)
+		}
+	}
+	return f.current, nil
 }
 
 // Expiry returns when the certificate ends.
 func (f *Files) Expiry() time.Time {
-	return f.now().Leaf.NotAfter
-}
-
-func (f *Files) read() (*tls.Certificate, error) {
-	cert, err := readAtMost(f.cert)
-	if err != nil {
-		return nil, fmt.Errorf("certificate of the admission webhook: %w", err)
-	}
-	key, err := readAtMost(f.key)
-	if err != nil {
-		return nil, fmt.Errorf("key of the admission webhook: %w", err)
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return nil, fmt.Errorf("certificate of the admission webhook %s: %w", f.cert, err)
-	}
-	return &pair, nil
+	current, _ := f.Get(nil)
+	return current.Leaf.NotAfter
 }

@@ -1,7 +1,6 @@
 package certificate
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -20,8 +19,8 @@ type Store interface {
 	Load(ctx context.Context) (data map[string][]byte, version string, err error)
 	// Save stores data in the place of a version. It fails with a conflict if somebody else was faster.
 	Save(ctx context.Context, data map[string][]byte, version string) error
-	// Publish lets clients trust the authorities of a bundle, in PEM, and no others. Publishing the same again changes nothing.
-	Publish(ctx context.Context, bundle []byte) error
+	// Publish lets clients trust a CA, in PEM, and no other. Publishing the same again changes nothing.
+	Publish(ctx context.Context, ca []byte) error
 }
 
 // Options say what to manage.
@@ -33,8 +32,6 @@ type Options struct {
 	Hosts []string
 	// Lifetime is how long a certificate is valid. It is renewed when a third of that is left.
 	Lifetime time.Duration
-	// CALifetime is how long an authority is valid; twice as long as a certificate if it is 0.
-	CALifetime time.Duration
 	// Follows says that another process makes, renews and publishes the certificate, and this one only loads it.
 	Follows bool
 	Logger  *slog.Logger
@@ -52,10 +49,10 @@ type Managed struct {
 
 // NewManaged returns a certificate that is not there before Run has made it.
 func NewManaged(o Options) *Managed {
-	return &Managed{options: o, plan: plan{o.Of, o.Hosts, o.Lifetime, cmp.Or(o.CALifetime, 2*o.Lifetime)}}
+	return &Managed{options: o, plan: plan{o.Of, o.Hosts, o.Lifetime}}
 }
 
-// longestTick bounds the time between two looks at what is stored, and firstTick while there is none.
+// longestTick bounds the time between two looks at what is stored, and firstTick while there is no certificate.
 const (
 	longestTick = time.Minute
 	firstTick   = time.Second
@@ -63,15 +60,12 @@ const (
 
 // tick returns how long to wait until the next look.
 func (m *Managed) tick() time.Duration {
-	lifetime := m.options.Lifetime
-	if m.options.Follows {
-		current := m.current.Load()
-		if current == nil {
-			return firstTick
-		}
-		lifetime = current.server.Leaf.NotAfter.Sub(current.server.Leaf.NotBefore.Add(backdate))
+	current := m.current.Load()
+	if current == nil {
+		return firstTick
 	}
-	return max(MinLifetime/20, min(longestTick, lifetime/20))
+	leaf := current.server.Leaf
+	return max(MinLifetime/20, min(longestTick, leaf.NotAfter.Sub(leaf.NotBefore.Add(backdate))/20))
 }
 
 // Run makes, shares, publishes and renews the certificate until ctx ends, or follows what another process makes.
@@ -104,13 +98,11 @@ func (m *Managed) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return nil, errNone
 }
 
-// Authorities returns the authorities that are trusted now: none before there is a certificate.
+// Authorities returns the CA that is trusted now: none before there is a certificate.
 func (m *Managed) Authorities() *x509.CertPool {
 	pool := x509.NewCertPool()
 	if current := m.current.Load(); current != nil {
-		for _, ca := range current.cas {
-			pool.AddCert(ca)
-		}
+		pool.AddCert(current.ca)
 	}
 	return pool
 }
@@ -126,8 +118,7 @@ func (m *Managed) Expiry() time.Time {
 // maxConflicts is how often in a row another replica may be faster.
 const maxConflicts = 3
 
-// refresh brings everything to where it has to be now. What is stored is used before it is published: it is either trusted already, or
-// nothing is.
+// refresh brings everything to where it has to be now.
 func (m *Managed) refresh(ctx context.Context) error {
 	if m.options.Follows {
 		return m.follow(ctx)
@@ -143,7 +134,7 @@ func (m *Managed) refresh(ctx context.Context) error {
 		return err
 	}
 	m.current.Store(&found)
-	if err := m.options.Store.Publish(ctx, found.bundle()); err != nil {
+	if err := m.options.Store.Publish(ctx, encodeCertificate(found.ca.Raw)); err != nil {
 		return fmt.Errorf("let clients trust it: %w", err)
 	}
 	return nil
@@ -169,23 +160,25 @@ func (m *Managed) follow(ctx context.Context) error {
 	return nil
 }
 
-// agree returns what all replicas are to use, and stores it if it is new. What this one used last is still trusted, should it be lost.
+// agree returns what all replicas are to use, and stores it if it is new. What is lost or cannot be read is stored again as this one used it last.
 func (m *Managed) agree(ctx context.Context) (material, error) {
 	data, version, err := m.options.Store.Load(ctx)
 	if err != nil {
 		return material{}, fmt.Errorf("load it: %w", err)
 	}
 	var stored material
+	lost := true
 	if version != "" {
 		if stored, err = parse(data); err != nil {
-			m.options.Logger.Warn("a stored certificate cannot be used, and is made again", "certificate", m.options.Of, "error", err)
+			m.options.Logger.Warn("a stored certificate cannot be used, and is stored again", "certificate", m.options.Of, "error", err)
 		}
+		lost = err != nil
 	}
-	if last := m.current.Load(); stored.server == nil && last != nil {
-		stored.cas = last.cas
+	if last := m.current.Load(); lost && last != nil {
+		stored = *last
 	}
 	next, changed, err := m.plan.next(stored, time.Now())
-	if err != nil || !changed {
+	if err != nil || !changed && !lost {
 		return next, err
 	}
 	encoded, err := next.encode()
@@ -195,6 +188,6 @@ func (m *Managed) agree(ctx context.Context) (material, error) {
 	if err := m.options.Store.Save(ctx, encoded, version); err != nil {
 		return material{}, fmt.Errorf("store it: %w", err)
 	}
-	m.options.Logger.Info("certificate renewed", "certificate", m.options.Of, "until", next.server.Leaf.NotAfter, "authorities", len(next.cas))
+	m.options.Logger.Info("certificate renewed", "certificate", m.options.Of, "until", next.server.Leaf.NotAfter)
 	return next, nil
 }

@@ -1,7 +1,6 @@
 package certificate
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -18,10 +17,9 @@ import (
 	"time"
 )
 
-// The keys under which a Store has what is managed: the authorities that are trusted, the newest first, the key of the newest, and the
-// server certificate with its key, all in PEM.
+// The keys under which a Store has what is managed: the CA with its key, and the server certificate with its key, all in PEM.
 const (
-	keyCAs    = "ca.crt"
+	keyCA     = "ca.crt"
 	keyCAKey  = "ca.key"
 	keyServer = "tls.crt"
 	keyKey    = "tls.key"
@@ -30,97 +28,41 @@ const (
 const (
 	// backdate is how long before it is made a certificate begins, as clocks differ.
 	backdate = time.Hour
-	// maxCAs bounds the authorities that are trusted at a time.
-	maxCAs = 4
-	// maxStored bounds what is read of each part.
-	maxStored = 64 << 10
+	// caLifetime is how long a CA is valid: the certificates that it signs are in files of control planes.
+	caLifetime = 10 * 365 * 24 * time.Hour
 )
 
 // material is what is managed.
 type material struct {
-	cas    []*x509.Certificate
-	caKey  *ecdsa.PrivateKey
+	ca     *x509.Certificate
+	caKey  crypto.Signer
 	server *tls.Certificate
 }
 
 // plan says how certificates are made.
 type plan struct {
-	of                   string
-	hosts                []string
-	lifetime, caLifetime time.Duration
+	of       string
+	hosts    []string
+	lifetime time.Duration
 }
 
-// longestSettling bounds settling.
-const longestSettling = 10 * time.Minute
-
-// settling is how long an authority must have been published before it signs: API servers do not hear of it at once.
-func (p plan) settling() time.Duration { return min(p.lifetime/10, longestSettling) }
-
-// next returns what m has to become at a time, and whether that is anything else: a new authority next to the old one, a new server
-// certificate, or both if nothing that is there is of use.
+// next returns what m has to become at a time, and whether that is anything else: with a new CA if there is none or its end is near, and with a new
+// server certificate if that of m is not good.
 func (p plan) next(m material, now time.Time) (material, bool, error) {
-	kept := slices.DeleteFunc(slices.Clone(m.cas), func(ca *x509.Certificate) bool { return !now.Before(ca.NotAfter) })
-	changed := len(kept) != len(m.cas)
-	m.cas = kept
-	signer := m.signer()
-	if m.caKey == nil || len(m.cas) == 0 || now.After(m.cas[0].NotAfter.Add(-2*p.lifetime/3)) {
-		ca, key, err := p.authority(now)
-		if err != nil {
+	var err error
+	if m.ca == nil || now.After(m.ca.NotAfter.Add(-p.lifetime)) {
+		template := newTemplate("reroll "+p.of+" CA", now, now.Add(caLifetime))
+		template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
+		template.KeyUsage |= x509.KeyUsageCertSign
+		if m.ca, m.caKey, err = sign(template, template, nil); err != nil {
 			return m, false, err
 		}
-		m.cas, m.caKey, changed = append([]*x509.Certificate{ca}, m.cas...), key, true
-		m.cas = m.cas[:min(len(m.cas), maxCAs)]
 	}
-	settles := signer != m.cas[0] && now.Before(m.cas[0].NotBefore.Add(backdate+p.settling()))
-	switch {
-	case signer == m.cas[0] && p.good(m.server, now, p.lifetime/3):
-		return m, changed, nil
-	case signer != nil && settles && p.good(m.server, now, p.settling()):
-		return m, changed, nil // who does not know the new authority yet still trusts this one
+	if p.good(m, now) {
+		return m, false, nil
 	}
-	server, err := p.issue(m.cas[0], m.caKey, now)
-	if err != nil {
-		return m, false, err
-	}
-	m.server = server
-	return m, true, nil
-}
-
-// signer returns which of the trusted authorities signed the server certificate; nil if none did.
-func (m material) signer() *x509.Certificate {
-	if m.server == nil {
-		return nil
-	}
-	i := slices.IndexFunc(m.cas, func(ca *x509.Certificate) bool { return m.server.Leaf.CheckSignatureFrom(ca) == nil })
-	if i < 0 {
-		return nil
-	}
-	return m.cas[i]
-}
-
-// good reports whether a server certificate is for all hosts and has more than some time left.
-func (p plan) good(server *tls.Certificate, now time.Time, left time.Duration) bool {
-	if server == nil || now.After(server.Leaf.NotAfter.Add(-left)) {
-		return false
-	}
-	return !slices.ContainsFunc(p.hosts, func(host string) bool { return server.Leaf.VerifyHostname(host) != nil })
-}
-
-func (p plan) authority(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
-	template := newTemplate("reroll "+p.of+" CA", now, now.Add(p.caLifetime))
-	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
-	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
-	return sign(template, template, nil)
-}
-
-// issue makes a server certificate, which does not outlast who signs it.
-func (p plan) issue(ca *x509.Certificate, caKey *ecdsa.PrivateKey, now time.Time) (*tls.Certificate, error) {
-	end := now.Add(p.lifetime)
-	if end.After(ca.NotAfter) {
-		end = ca.NotAfter
-	}
-	template := newTemplate("reroll "+p.of, now, end)
-	template.KeyUsage, template.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	template := newTemplate("reroll "+p.of, now, earlier(now.Add(p.lifetime), m.ca.NotAfter))
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	for _, host := range p.hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -128,20 +70,32 @@ func (p plan) issue(ca *x509.Certificate, caKey *ecdsa.PrivateKey, now time.Time
 		}
 		template.DNSNames = append(template.DNSNames, host)
 	}
-	leaf, key, err := sign(template, ca, caKey)
+	leaf, key, err := sign(template, m.ca, m.caKey)
 	if err != nil {
-		return nil, err
+		return m, false, err
 	}
-	return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}, nil
+	m.server = &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}
+	return m, true, nil
+}
+
+// good reports whether the CA of m has signed its server certificate, for all hosts, and a third of its time is left.
+func (p plan) good(m material, now time.Time) bool {
+	if m.server == nil || now.After(m.server.Leaf.NotAfter.Add(-p.lifetime/3)) || m.server.Leaf.CheckSignatureFrom(m.ca) != nil {
+		return false
+	}
+	return !slices.ContainsFunc(p.hosts, func(host string) bool { return m.server.Leaf.VerifyHostname(host) != nil })
 }
 
 func newTemplate(name string, now, end time.Time) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // never fails
-	return &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name, SerialNumber: serial.Text(36)}, NotBefore: now.Add(-backdate), NotAfter: end}
+	return &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name, SerialNumber: serial.Text(36)}, NotBefore: now.Add(-backdate), NotAfter: end,
+		KeyUsage: x509.KeyUsageDigitalSignature,
+	}
 }
 
 // sign makes a key and a certificate for it, signed by that key itself if there is no other one.
-func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+func sign(template, parent *x509.Certificate, parentKey crypto.Signer) (*x509.Certificate, crypto.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a key: %w", err)
@@ -149,7 +103,7 @@ func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x50
 	if parentKey == nil {
 		parentKey = key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), crypto.Signer(parentKey))
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("sign a certificate: %w", err)
 	}
@@ -157,76 +111,35 @@ func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x50
 	return certificate, key, err
 }
 
-// bundle returns the trusted authorities in PEM.
-func (m material) bundle() []byte {
-	var b bytes.Buffer
-	for _, ca := range m.cas {
-		b.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}))
-	}
-	return b.Bytes()
-}
-
 func (m material) encode() (map[string][]byte, error) {
-	caKey, err := encodeKey(m.caKey)
-	if err != nil {
-		return nil, err
-	}
-	key, err := encodeKey(m.server.PrivateKey.(*ecdsa.PrivateKey))
-	if err != nil {
-		return nil, err
-	}
-	server := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: m.server.Certificate[0]})
-	return map[string][]byte{keyCAs: m.bundle(), keyCAKey: caKey, keyServer: server, keyKey: key}, nil
+	caKey, errCA := encodeKey(m.caKey)
+	key, err := encodeKey(m.server.PrivateKey)
+	return map[string][]byte{
+		keyCA: encodeCertificate(m.ca.Raw), keyCAKey: caKey, keyServer: encodeCertificate(m.server.Certificate[0]), keyKey: key,
+	}, errors.Join(errCA, err)
 }
 
-func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalECPrivateKey(key)
+func encodeKey(key any) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("encode a key: %w", err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// parse reads what encode has written. A server certificate may be missing: it is made again.
-func parse(data map[string][]byte) (material, error) {
-	for name, part := range data {
-		if len(part) > maxStored {
-			return material{}, fmt.Errorf("%.40q is longer than %d bytes", name, maxStored)
-		}
-	}
-	var m material
-	for rest := data[keyCAs]; len(m.cas) < maxCAs; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		ca, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return material{}, fmt.Errorf("%s: %w", keyCAs, err)
-		}
-		m.cas = append(m.cas, ca)
-	}
-	block, _ := pem.Decode(data[keyCAKey])
-	if block == nil || len(m.cas) == 0 {
-		return material{}, errors.New("there is no certificate authority with its key")
-	}
-	var err error
-	if m.caKey, err = x509.ParseECPrivateKey(block.Bytes); err != nil {
-		return material{}, fmt.Errorf("%s: %w", keyCAKey, err)
-	}
-	if !m.caKey.PublicKey.Equal(m.cas[0].PublicKey) {
-		return material{}, fmt.Errorf("%s is not the key of the first certificate of %s", keyCAKey, keyCAs)
-	}
-	if len(data[keyServer])+len(data[keyKey]) == 0 {
-		return m, nil
-	}
-	server, err := tls.X509KeyPair(data[keyServer], data[keyKey])
+// parse reads what encode has written. A server certificate that is missing or of no use is made again.
+func parse(data map[string][]byte) (m material, err error) {
+	ca, err := tls.X509KeyPair(data[keyCA], data[keyCAKey])
 	if err != nil {
-		return material{}, fmt.Errorf("%s: %w", keyServer, err)
+		return m, fmt.Errorf("the CA and its key: %w", err)
 	}
-	if _, ok := server.PrivateKey.(*ecdsa.PrivateKey); !ok {
-		return material{}, fmt.Errorf("%s is not an elliptic curve key", keyKey)
+	signer, ok := ca.PrivateKey.(crypto.Signer)
+	if !ok || !ca.Leaf.IsCA {
+		return m, errors.New("the certificate is not that of a CA")
 	}
-	m.server = &server
+	m.ca, m.caKey = ca.Leaf, signer
+	if server, err := tls.X509KeyPair(data[keyServer], data[keyKey]); err == nil {
+		m.server = &server
+	}
 	return m, nil
 }

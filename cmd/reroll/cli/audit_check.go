@@ -230,7 +230,7 @@ func (w *feedWatch) missing() (found findings) {
 		found.add("canary", wrong, "none are sent, so that nothing proves the feed", "set ingest.canaryInterval=1m")
 	case w.heard():
 		found.add("audit events", careful, "some come in, and no canary among them: they are of another API server, or the policy leaves out Reroll's own ConfigMaps or Secrets",
-			"give every API server the same files, and check the policy: reroll check --audit-policy FILE")
+			"give every API server the same files, with the policy that reroll audit setup writes")
 	default:
 		found.add("audit events", wrong, "none has come in since this began",
 			"see that each API server runs with the five audit flags; kubectl get --raw /metrics | grep apiserver_audit says how many events it has made (apiserver_audit_event_total), and could not post (apiserver_audit_error_total)")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -54,9 +53,6 @@ func withOurRules(content []byte) (string, error) {
 	if err := yaml.UnmarshalStrict(content, &theirs); err != nil {
 		return "", fmt.Errorf("it is not an audit policy: %w", err)
 	}
-	if theirs.Kind != "Policy" || theirs.APIVersion != auditv1.SchemeGroupVersion.String() {
-		return "", fmt.Errorf("it is not an audit policy: kind %q of apiVersion %q is not Policy of %s", theirs.Kind, theirs.APIVersion, auditv1.SchemeGroupVersion)
-	}
 	if _, err := policy.LoadPolicyFromBytes(content); err != nil {
 		return "", fmt.Errorf("the API server would not start with it: %w", err)
 	}
@@ -74,19 +70,20 @@ func withOurRules(content []byte) (string, error) {
 	return string(merged), err
 }
 
-// maxAuditFile is how many bytes of a file for the API server are read. The longest policies in use have some 20 KB.
-const maxAuditFile = 1 << 20
-
-// readFile returns the content of a file that is not too long.
-func readFile(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
+// makePolicy makes the policy, with the rules of another one behind ours if there is one.
+func (s *auditSetup) makePolicy() error {
+	text := ownPolicy(s.content.Namespace)
+	if s.policy != "" {
+		content, err := os.ReadFile(s.policy)
+		if err == nil {
+			text, err = withOurRules(content)
+		}
+		if err != nil {
+			return fmt.Errorf("--policy: %s: %w", s.policy, err)
+		}
+		s.warn("the first rule that matches decides: writes of ConfigMaps and Secrets are reported without content, whatever the rules of %s say", s.policy)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
-	content, err := io.ReadAll(io.LimitReader(file, maxAuditFile+1))
-	if err == nil && len(content) > maxAuditFile {
-		err = fmt.Errorf("%s is longer than %d bytes", name, maxAuditFile)
-	}
-	return content, err
+	s.content.Policy = s.to.PolicyHeader() + text
+	s.add("policy", "what the API server reports", []byte(s.content.Policy))
+	return nil
 }

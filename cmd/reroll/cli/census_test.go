@@ -109,7 +109,7 @@ func (s *shelf) census(t *testing.T, args ...string) *census {
 	t.Helper()
 	q := &migrateFlags{globals: &globals{}}
 	f := pflag.NewFlagSet("migrate", pflag.ContinueOnError)
-	q.bind(f)
+	q.settings.BindFile(f)
 	if err := f.Parse(args); err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +194,8 @@ func TestCensusAsksThePods(t *testing.T) {
 	}
 }
 
-// TestCensusHearsTheFlags: what the roles are told about annotations, the doctor is told as well.
-func TestCensusHearsTheFlags(t *testing.T) {
+// TestCensusHasTheSettings: what the settings say about annotations counts.
+func TestCensusHasTheSettings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args       []string
 		mark       string
@@ -203,10 +203,10 @@ func TestCensusHearsTheFlags(t *testing.T) {
 		workloads  int
 		rolls      int
 	}{
-		"another key":       {[]string{"--annotation-keys=reloader.stakater.com/auto=example.com/auto"}, "1", "example.com/auto=true", 1, 1},
+		"another key":       {[]string{"--set=reload.annotationKeys.auto=example.com/auto"}, "1", "example.com/auto=true", 1, 1},
 		"nobody's key":      {nil, "1", "example.com/auto=true", 1, 0}, // the mark is a trace
-		"a kind is ignored": {[]string{"--resources-to-ignore=configmaps"}, "1", stakaterAuto + "=true", 1, 0},
-		"another is":        {[]string{"--resources-to-ignore=secrets"}, "1", stakaterAuto + "=true", 1, 1},
+		"a kind is ignored": {[]string{"--set=scope.resourcesToIgnore=configmaps"}, "1", stakaterAuto + "=true", 1, 0},
+		"another is":        {[]string{"--set=scope.resourcesToIgnore=secrets"}, "1", stakaterAuto + "=true", 1, 1},
 	} {
 		s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}}
 		key, value, _ := strings.Cut(tc.annotation, "=")
@@ -230,12 +230,9 @@ func TestCensusWithoutLists(t *testing.T) {
 // TestMigrateFlags: what cannot be understood is a mistake of the command line, before any cluster is asked.
 func TestMigrateFlags(t *testing.T) {
 	for name, args := range map[string][]string{
-		"a dialect of nobody":  {"--dialects=stakater,keel"},
-		"no such strategy":     {"--reload-strategy=restart"},
+		"a dialect of nobody":  {"--set=reload.dialects=stakater,keel"},
+		"no such setting":      {"--set=reload.stratgy=restart"},
 		"no such format":       {"--output=csv"},
-		"no annotation":        {"--annotation-keys=reloader.stakater.com/auto=a b"},
-		"no such annotation":   {"--annotation-keys=a=b"},
-		"no such kind":         {"--resources-to-ignore=pods"},
 		"an argument too many": {"shop"},
 		"two scopes":           {"--namespace=shop", "--all-namespaces"},
 	} {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,8 +13,7 @@ import (
 // checkFlags say what is examined.
 type checkFlags struct {
 	*globals
-	pre        bool
-	as, policy string
+	pre bool
 }
 
 func checkCommand(g *globals) *cobra.Command {
@@ -25,13 +23,11 @@ func checkCommand(g *globals) *cobra.Command {
 		Short: "Check what Reroll relies on, and say how to fix what is wrong",
 		Long: "Check what Reroll relies on: its API, what its dispatchers report of NATS, the audit feed and themselves, and the workloads that need " +
 			"attention; with --pre, before an installation, whether you may install it. It exits with 1 if something is wrong or unknown.",
-		Example: "  reroll check\n  reroll check --pre\n  reroll check --as system:serviceaccount:reroll:reroll\n  reroll check --audit-policy audit-policy.yaml -o json",
+		Example: "  reroll check\n  reroll check --pre\n  reroll check -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}, takesAsk, "namespace")
 	cmd.Flags().BoolVar(&f.pre, "pre", false, "check before an installation, without Reroll's API")
-	cmd.Flags().StringVar(&f.as, "as", "", "also check the rights of this user; needs the right to impersonate it")
-	cmd.Flags().StringVar(&f.policy, "audit-policy", "", "also check this file of the API server's --audit-policy-file")
 	return cmd
 }
 
@@ -39,26 +35,13 @@ func (f *checkFlags) run(cmd *cobra.Command) error {
 	if err := f.checkFormat(); err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	found := findings{}
+	examine := f.examineAPI
 	if f.pre {
-		found = append(found, f.examineInstall(ctx)...)
-	} else {
-		more, err := f.examineAPI(cmd)
-		if err != nil {
-			return err
-		}
-		found = append(found, more...)
+		examine = f.examineInstall
 	}
-	if !f.pre || f.as != "" {
-		found = append(found, f.examineRights(ctx)...)
-	}
-	if f.policy != "" {
-		content, err := readFile(f.policy)
-		if err != nil {
-			return fmt.Errorf("--audit-policy: %w", err)
-		}
-		found.checkPolicy(content, f.own)
+	found, err := examine(cmd)
+	if err != nil {
+		return err
 	}
 	a, err := found.answer()
 	if err != nil {
@@ -73,14 +56,6 @@ func (f *checkFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// connectAs connects with the rights of a user; those of the kubeconfig if it is empty.
-func (g *globals) connectAs(ctx context.Context, user string) (*kube.Cluster, error) {
-	return kube.Connect(ctx, kube.Options{
-		Kubeconfig: g.kubeconfig, Context: g.context, Namespace: g.own, As: user, QPS: 50, Burst: 100, UserAgent: g.userAgent(),
-		KeepAnnotation: func(string) bool { return false },
-	})
-}
-
 // installed are the resources that the chart makes.
 var installed = []kube.Right{
 	{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"},
@@ -93,11 +68,12 @@ var installed = []kube.Right{
 }
 
 // examineInstall reports whether the user may install Reroll.
-func (f *checkFlags) examineInstall(ctx context.Context) (found findings) {
+func (f *checkFlags) examineInstall(cmd *cobra.Command) (found findings, _ error) {
+	ctx := cmd.Context()
 	cluster, err := f.connect(ctx, nil)
 	if err != nil {
 		found.add("cluster", unclear, err.Error(), "set --kubeconfig or --context")
-		return found
+		return found, nil
 	}
 	found.add("cluster", fine, "the Kubernetes API answers", "")
 	if cluster.RunsHere(ctx) {
@@ -111,7 +87,7 @@ func (f *checkFlags) examineInstall(ctx context.Context) (found findings) {
 		switch may, err := cluster.May(ctx, right); {
 		case err != nil:
 			found.add("rights", unclear, err.Error(), "")
-			return found
+			return found, nil
 		case !may:
 			found.add("rights", wrong, "you may not create "+right.Resource, "install Reroll as an administrator of the cluster")
 		}
@@ -119,7 +95,7 @@ func (f *checkFlags) examineInstall(ctx context.Context) (found findings) {
 	if len(found) == before {
 		found.add("rights", fine, "you may create what the chart installs", "")
 	}
-	return found
+	return found, nil
 }
 
 func (f *checkFlags) nextCheck() string { return "reroll check" + inNamespace(f.own, "") }

@@ -9,26 +9,6 @@ import (
 	"testing"
 )
 
-// FuzzPolicy judges audit policies.
-func FuzzPolicy(f *testing.F) {
-	for _, theirs := range existing {
-		f.Add([]byte(theirs))
-	}
-	f.Add([]byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None, resources: [{}]}, {level: x, omitStages: [ResponseComplete]}]\n"))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		var found findings
-		found.checkPolicy(content, "reroll")
-		if len(found) == 0 {
-			t.Error("nothing is said of it")
-		}
-		for _, one := range found {
-			if len(one.Message) > 4096 || one.Verdict != fine && one.Fix == "" {
-				t.Errorf("nobody is told how to fix %+v", one)
-			}
-		}
-	})
-}
-
 // FuzzNames reads what a command line names: a workload or config, and a server.
 func FuzzNames(f *testing.F) {
 	f.Add("prod/shop/deploy/web", "https://reroll.example/x?y#z")

@@ -22,7 +22,8 @@ func Root(version string) *cobra.Command {
 	g.bind(root)
 	root.AddCommand(
 		statusCommand(g), getCommand(g), explainCommand(g), impactCommand(g), reloadCommand(g), retryCommand(g), pauseCommand(g), resumeCommand(g),
-		checkCommand(g), auditCommand(g), migrateCommand(g), dashboardCommand(g), versionCommand(version),
+		checkCommand(g), migrateCommand(g), dashboardCommand(g), versionCommand(version),
+		group("audit", "Set up the audit events of the API server, and prove that they come in", auditSetupCommand(g), auditCheckCommand(g)),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 )
 
 // Runs reports whether the process runs a part.
@@ -48,6 +49,24 @@ func (s Scope) IgnoredConfigs() []reloader.ConfigKind {
 // IgnoredWorkloads are the kinds of workloads that are left alone.
 func (s Scope) IgnoredWorkloads() []string {
 	return kindsOf(s.IgnoredWorkloadTypes, map[string]string{"jobs": "Job", "cronjobs": "CronJob"})
+}
+
+// AllDialects returns every dialect as the settings have it read.
+func (c *Config) AllDialects() dialect.Set {
+	without := slices.Clone(c.Scope.IgnoredConfigs())
+	if !c.Reload.CSI {
+		without = append(without, reloader.SecretProviderClass)
+	}
+	return dialect.All(dialect.StakaterOptions{Renamed: c.Reload.AnnotationKeys.Renamed(), AutoReloadAll: c.Reload.AutoAll, Without: without}).Without(c.Scope.IgnoredConfigs())
+}
+
+// Dialects returns those whose annotations count.
+func (c *Config) Dialects() (dialect.Set, error) {
+	chosen, err := c.AllDialects().Choose(c.Reload.Dialects)
+	if err != nil {
+		return chosen, fmt.Errorf("reload.dialects: %w", err)
+	}
+	return chosen, nil
 }
 
 func kindsOf[T cmp.Ordered](words []string, kinds map[string]T) (found []T) {

@@ -59,11 +59,16 @@ var own = []struct{ flag, key, usage string }{
 	{"api-address", "api.address", "address of the REST API and the dashboard"},
 }
 
+// BindFile declares --config and --set alone.
+func (f *Flags) BindFile(flags *pflag.FlagSet) {
+	flags.StringVar(&f.path, "config", "", "YAML file with settings; see docs/configuration.md")
+	flags.Var(&setFlag{f}, "set", "a setting of the file as KEY=VALUE, such as debounce.window=100ms; can be repeated, and wins over the file")
+}
+
 // Bind declares the flags, and the hidden ones of Stakater Reloader.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "config", "", "YAML file with settings; see docs/configuration.md")
+	f.BindFile(flags)
 	flags.BoolVar(&f.Check, "check", false, "validate the settings and exit")
-	flags.Var(&setFlag{f}, "set", "a setting of the file as KEY=VALUE, such as debounce.window=100ms; can be repeated, and wins over the file")
 	for _, o := range own {
 		field := lookup(o.key)
 		flag := flags.VarPF(&keyFlag{flags: f, name: o.flag, key: o.key, field: field, convert: stakaterValues[o.flag]}, o.flag, "", o.usage)
@@ -167,8 +172,17 @@ func (f Field) text() string {
 	}
 }
 
-// Load reads the variables of Stakater Reloader, the file, the environment and the flags, in this order of strength, and checks all.
+// Load reads all settings, and checks whether they fit together.
 func (f *Flags) Load() (Config, error) {
+	c, err := f.Read()
+	if err != nil {
+		return Config{}, err
+	}
+	return c, c.complete()
+}
+
+// Read reads the variables of Stakater Reloader, the file, the environment and the flags, in this order of strength.
+func (f *Flags) Read() (Config, error) {
 	c := Default()
 	c.Pod = Pod{Name: os.Getenv("POD_NAME"), Namespace: os.Getenv("POD_NAMESPACE")}
 	c.takeEnvironment()
@@ -185,10 +199,7 @@ func (f *Flags) Load() (Config, error) {
 		}
 		errs = append(errs, c.override(*o))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return Config{}, err
-	}
-	return c, c.complete()
+	return c, errors.Join(errs...)
 }
 
 // readFile decodes a file of one document; an empty path is none.

@@ -17,7 +17,6 @@ const (
 	CAFile         = "ca.crt"
 	CertFile       = "client.crt"
 	KeyFile        = "client.key"
-	TokenFile      = "token"
 )
 
 // Distribution is a kind of cluster.
@@ -134,7 +133,7 @@ func (d Distribution) KubeconfigHeader() string {
 	var b strings.Builder
 	b.WriteString(d.header(KubeconfigFile))
 	if d.Embed {
-		b.WriteString("# It holds a private key or a token: only the API server should read it. A new one takes a restart of the API server.\n")
+		b.WriteString("# It holds a private key: only the API server should read it. A new one takes a restart of the API server.\n")
 	}
 	fmt.Fprintf(&b, "# The API server reads it at its start, if it has these flags, which %s has as %s takes them:\n", d.SettingsFile(), d.Title)
 	for _, f := range d.Flags() {
