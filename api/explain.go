@@ -14,18 +14,11 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// ExplainFilter narrows the explanations of a workload to some of its configs.
-type ExplainFilter struct {
-	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only the explanation for a config of this kind. Without kind and name, every dependency is explained."`
-	ConfigName string `query:"configName" maxLength:"253" example:"settings" doc:"Only the explanation for a config of this name."`
-
-	ConfigNamespace string `query:"configNamespace" maxLength:"63" example:"shop" doc:"The config's namespace. The workload's own if a config is named without it."`
-	ConfigCluster   string `query:"configCluster" maxLength:"63" example:"local" doc:"The config's cluster. The workload's own if a config is named without it."`
-}
-
+// getWorkloadInput may narrow the explanations of a workload to some of its configs. A config that is named without its namespace or cluster is in those of
+// the workload.
 type getWorkloadInput struct {
 	WorkloadPath
-	ExplainFilter
+	ConfigFilter
 }
 
 type workloadOutput struct {
@@ -74,12 +67,12 @@ func tellsOf(w *reloader.WorkloadRecord, c reloader.Config, latest *reloader.Cha
 
 // configsToExplain returns those of the workload's configs that are asked for, or else the one that is named.
 func configsToExplain(in *getWorkloadInput, w *reloader.WorkloadRecord) (configs []reloader.Config) {
-	f := in.ExplainFilter
+	f := in.ConfigFilter
 	if f.ConfigName != "" {
 		f.ConfigNamespace, f.ConfigCluster = cmp.Or(f.ConfigNamespace, in.Namespace), cmp.Or(f.ConfigCluster, in.Cluster)
 	}
 	for _, e := range w.Edges {
-		if f.match(projection.KeyOf(in.Cluster, e.Config)) {
+		if f.about(in.Cluster, e.Config) {
 			configs = append(configs, e.Config)
 		}
 	}
@@ -91,11 +84,4 @@ func configsToExplain(in *getWorkloadInput, w *reloader.WorkloadRecord) (configs
 		named.Cluster = ""
 	}
 	return []reloader.Config{named}
-}
-
-func (f *ExplainFilter) match(k projection.ConfigKey) bool {
-	return is(f.ConfigCluster, k.Cluster) &&
-		is(f.ConfigNamespace, k.Config.Namespace) &&
-		is(f.ConfigKind, k.Config.Kind) &&
-		is(f.ConfigName, k.Config.Name)
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -14,18 +13,14 @@ import (
 // ReloadFilter is what a listing of reloads can be narrowed to. An empty field does not narrow it. One cause must meet all that
 // is said about causes.
 type ReloadFilter struct {
-	Cluster    string       `query:"cluster" maxLength:"63" example:"local" doc:"Only reloads in this cluster."`
-	Namespace  string       `query:"namespace" maxLength:"63" example:"shop" doc:"Only reloads of workloads in this namespace."`
-	Kind       string       `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only reloads of workloads of this kind." example:"Deployment"`
-	Name       string       `query:"name" maxLength:"253" doc:"Only reloads of workloads of this name."`
-	ConfigKind string       `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only reloads that a config of this kind caused."`
-	ConfigName string       `query:"configName" maxLength:"253" example:"settings" doc:"Only reloads that a config of this name caused."`
-	Change     string       `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
-	Outcome    view.Outcome `query:"outcome" doc:"Only reloads with this outcome."`
-	Since      time.Time    `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only reloads decided at this time or later (RFC 3339)."`
-
-	ConfigNamespace string `query:"configNamespace" maxLength:"63" example:"shop" doc:"Only reloads that a config of this namespace caused, which need not be the workload's own."`
-	ConfigCluster   string `query:"configCluster" maxLength:"63" example:"local" doc:"Only reloads that a config of this cluster caused, which need not be the workload's own."`
+	Cluster   string       `query:"cluster" maxLength:"63" example:"local" doc:"Only reloads in this cluster."`
+	Namespace string       `query:"namespace" maxLength:"63" example:"shop" doc:"Only reloads of workloads in this namespace."`
+	Kind      string       `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only reloads of workloads of this kind." example:"Deployment"`
+	Name      string       `query:"name" maxLength:"253" doc:"Only reloads of workloads of this name."`
+	Change    string       `query:"change" maxLength:"64" doc:"Only reloads that the change of this ID caused."`
+	Outcome   view.Outcome `query:"outcome" doc:"Only reloads with this outcome."`
+	Since     time.Time    `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only reloads decided at this time or later (RFC 3339)."`
+	ConfigFilter
 }
 
 func (f *ReloadFilter) match(r *reloader.Reload) bool {
@@ -39,16 +34,10 @@ func (f *ReloadFilter) match(r *reloader.Reload) bool {
 }
 
 func (f *ReloadFilter) matchCauses(r *reloader.Reload) bool {
-	if f.ConfigKind == "" && f.ConfigName == "" && f.ConfigNamespace == "" && f.ConfigCluster == "" && f.Change == "" {
+	if f.Change == "" && f.all() {
 		return true
 	}
-	return slices.ContainsFunc(r.Causes, func(c reloader.Cause) bool {
-		return is(f.ConfigKind, c.Config.Kind) &&
-			is(f.ConfigName, c.Config.Name) &&
-			is(f.ConfigNamespace, c.Config.Namespace) &&
-			is(f.ConfigCluster, cmp.Or(c.Config.Cluster, r.Cluster)) &&
-			is(f.Change, c.ChangeID)
-	})
+	return slices.ContainsFunc(r.Causes, func(c reloader.Cause) bool { return f.about(r.Cluster, c.Config) && is(f.Change, c.ChangeID) })
 }
 
 type listReloadsInput struct {

@@ -15,15 +15,11 @@ import (
 // WorkloadFilter is what a listing of workloads can be narrowed to. An empty field does not narrow it. One dependency must meet
 // all that is said about dependencies.
 type WorkloadFilter struct {
-	Cluster    string `query:"cluster" maxLength:"63" example:"local" doc:"Only workloads in this cluster."`
-	Namespace  string `query:"namespace" maxLength:"63" example:"shop" doc:"Only workloads in this namespace."`
-	Kind       string `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only workloads of this kind." example:"Deployment"`
-	Name       string `query:"name" maxLength:"253" doc:"Only workloads of this name."`
-	ConfigKind string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only workloads that depend on a config of this kind."`
-	ConfigName string `query:"configName" maxLength:"253" example:"settings" doc:"Only workloads that depend on a config of this name."`
-
-	ConfigNamespace string `query:"configNamespace" maxLength:"63" example:"shop" doc:"Only workloads that depend on a config of this namespace, which need not be their own."`
-	ConfigCluster   string `query:"configCluster" maxLength:"63" example:"local" doc:"Only workloads that depend on a config of this cluster, which need not be their own."`
+	Cluster   string `query:"cluster" maxLength:"63" example:"local" doc:"Only workloads in this cluster."`
+	Namespace string `query:"namespace" maxLength:"63" example:"shop" doc:"Only workloads in this namespace."`
+	Kind      string `query:"kind" enum:"Deployment,StatefulSet,DaemonSet,CronJob,Job,Rollout,DeploymentConfig" doc:"Only workloads of this kind." example:"Deployment"`
+	Name      string `query:"name" maxLength:"253" doc:"Only workloads of this name."`
+	ConfigFilter
 }
 
 func (f *WorkloadFilter) match(w *reloader.WorkloadRecord) bool {
@@ -35,18 +31,22 @@ func (f *WorkloadFilter) match(w *reloader.WorkloadRecord) bool {
 }
 
 func (f *WorkloadFilter) matchEdges(w *reloader.WorkloadRecord) bool {
-	if f.ConfigKind == "" && f.ConfigName == "" && f.ConfigNamespace == "" && f.ConfigCluster == "" {
-		return true
-	}
-	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool { return f.matchConfig(w, e.Config) })
+	return f.all() || slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool { return f.about(w.Cluster, e.Config) })
 }
 
-// matchConfig judges what the filter says about one config of a workload.
-func (f *WorkloadFilter) matchConfig(w *reloader.WorkloadRecord, c reloader.Config) bool {
-	return is(f.ConfigKind, c.Kind) &&
-		is(f.ConfigName, c.Name) &&
-		is(f.ConfigNamespace, c.Namespace) &&
-		is(f.ConfigCluster, cmp.Or(c.Cluster, w.Cluster))
+// ConfigFilter is what a listing can be narrowed to by one config. An empty field does not narrow it.
+type ConfigFilter struct {
+	ConfigKind      string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only what is about a config of this kind."`
+	ConfigName      string `query:"configName" maxLength:"253" example:"settings" doc:"Only what is about a config of this name."`
+	ConfigNamespace string `query:"configNamespace" maxLength:"63" example:"shop" doc:"Only what is about a config of this namespace, which need not be the workload's own."`
+	ConfigCluster   string `query:"configCluster" maxLength:"63" example:"local" doc:"Only what is about a config of this cluster, which need not be the workload's own."`
+}
+
+func (f *ConfigFilter) all() bool { return *f == ConfigFilter{} }
+
+// about judges a config that a record of a cluster names.
+func (f *ConfigFilter) about(cluster string, c reloader.Config) bool {
+	return is(f.ConfigKind, c.Kind) && is(f.ConfigName, c.Name) && is(f.ConfigNamespace, c.Namespace) && is(f.ConfigCluster, cmp.Or(c.Cluster, cluster))
 }
 
 // StateFilter is what a listing of workloads can be narrowed to by their verdicts.

@@ -54,16 +54,7 @@ func (c *census) answer() (answer, error) {
 func nameOf(w reloader.WorkloadRef) string { return workloadRef("", w).String() }
 
 // censusColumns are those of the table; -o wide adds the wide ones.
-var censusColumns = []column{
-	{name: "NAMESPACE"},
-	{name: "WORKLOAD"},
-	{name: "TOOLS"},
-	{name: "CONFIGS"},
-	{name: "FIRST START"},
-	{name: "DIALECTS", wide: true},
-	{name: "MARKS", wide: true},
-	{name: "STATES", wide: true},
-}
+var censusColumns = columnsOf("NAMESPACE, WORKLOAD, TOOLS, CONFIGS, FIRST START, +DIALECTS, +MARKS, +STATES")
 
 // show writes a table of the workloads, what needs attention, and a summary.
 func (c *census) show(l *lines, wide bool) {

@@ -83,6 +83,14 @@ type column struct {
 	wide, age bool
 }
 
+// columnsOf returns the columns of names: with + in front those that are wide, with * behind those that are ages.
+func columnsOf(names string) (columns []column) {
+	for name := range strings.SplitSeq(names, ", ") {
+		columns = append(columns, column{name: strings.Trim(name, "+*"), wide: name[0] == '+', age: strings.HasSuffix(name, "*")})
+	}
+	return columns
+}
+
 // gap stands between two columns.
 const gap = "   "
 
