@@ -79,7 +79,7 @@ func TestWhoMayNothingGetsNothing(t *testing.T) {
 	f.guard(t, door{allowed: nothing})
 	open := map[string]bool{"/api/v1/self": true}
 	asked := 0
-	for _, o := range newGenerator(t, f, 1).operations {
+	for _, o := range operationsOf(t, f) {
 		target := strings.NewReplacer("{cluster}", "local", "{namespace}", "shop", "{kind}", "Deployment", "{name}", "cart", "{id}", aChange(1).ID).Replace(o.path)
 		body := ""
 		if o.path == "/api/v1/impact" {

@@ -23,7 +23,7 @@ func TestExamplesAreAnswers(t *testing.T) {
 		requests[id] = httptest.NewRequest(http.MethodGet, "/api/v1/"+path, nil)
 	}
 	all := examples()
-	if len(all) != len(requests) || len(all) != len(newGenerator(t, newFixture(t), 1).operations)-1 {
+	if len(all) != len(requests) || len(all) != len(operationsOf(t, newFixture(t)))-1 {
 		t.Errorf("%d examples", len(all))
 	}
 	for id, r := range requests {
@@ -46,7 +46,7 @@ func TestDocsPage(t *testing.T) {
 	if w.Code != http.StatusOK || w.Header().Get("Content-Security-Policy") != ui.Policy || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
-	for _, o := range newGenerator(t, f, 1).operations {
+	for _, o := range operationsOf(t, f) {
 		if !strings.Contains(page, "<code>"+o.method+" "+o.path+"</code>") {
 			t.Errorf("nothing about %s %s", o.method, o.path)
 		}

@@ -34,20 +34,6 @@ type fixture struct {
 	handler http.Handler
 	// unchecked turns the contract check off, for a test of very many answers of one kind.
 	unchecked bool
-	// sample is how many requests of each route and status are held against the contract, which takes longer than to answer them; 0 is all.
-	sample int
-	taken  map[string]int
-}
-
-// sampled reports whether a request is one of the sample.
-func (f *fixture) sampled(r *http.Request, code int) bool {
-	parts := strings.Split(r.URL.Path, "/")
-	route := fmt.Sprint(r.Method, parts[min(3, len(parts)-1)], len(parts), code)
-	if f.taken == nil {
-		f.taken = map[string]int{}
-	}
-	f.taken[route]++
-	return f.sample == 0 || f.taken[route] <= f.sample
 }
 
 func newFixture(t testing.TB) *fixture { return newFixtureWith(t, projection.Limits{}) }
@@ -87,7 +73,7 @@ func (f *fixture) do(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 	f.handler.ServeHTTP(w, r)
 	if !f.unchecked && contract.Covers(r, w.Code, w.Body.Bytes()) {
 		err := served(t).Answer(r, w.Result())
-		if err == nil && f.sampled(r, w.Code) {
+		if err == nil {
 			err = served(t).Request(r, body, w.Code, w.Body.Bytes())
 		}
 		if err != nil {
@@ -95,6 +81,24 @@ func (f *fixture) do(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 		}
 	}
 	return w
+}
+
+// described is an operation of the document.
+type described struct{ method, path string }
+
+// operationsOf returns every operation of the served document.
+func operationsOf(t *testing.T, f *fixture) (all []described) {
+	t.Helper()
+	var document struct{ Paths map[string]map[string]any }
+	if err := json.Unmarshal(f.get(t, "/openapi.json").Body.Bytes(), &document); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range document.Paths {
+		for method := range methods {
+			all = append(all, described{strings.ToUpper(method), path})
+		}
+	}
+	return all
 }
 
 // post sends a body that says it is JSON.

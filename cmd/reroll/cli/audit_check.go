@@ -57,68 +57,40 @@ func (c *auditCheck) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer s.close()
+	if err := s.checkCluster(c.cluster); err != nil {
+		return err
+	}
 	ctx, cancel := c.bound(s.Context, c.limit)
 	defer cancel()
 	s.Context = ctx
 	w := &feedWatch{told: map[string]string{}, out: newLines(cmd.OutOrStdout())}
-	proven, err := c.follow(s, w)
-	switch {
-	case err == nil && proven:
-		w.out.add(signs[fine], text("The audit feed of cluster "+w.last.Cluster+" is proven: a canary came back through every API server."))
-		return w.out.err
-	case err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
-		return err
-	case cmd.Context().Err() != nil: // somebody has stopped it
-		w.out.add(signs[unclear], text("Stopped: the audit feed is not proven yet."))
-	default:
-		w.missing().show(w.out)
-	}
-	return errors.Join(w.out.err, errAnswer)
-}
-
-// follow reads the status of the cluster until its feed is proven, or no canary can come.
-func (c *auditCheck) follow(s *session, w *feedWatch) (proven bool, err error) {
 	for {
-		at, err := c.readCluster(s)
-		if err == nil {
-			if proven, ended := w.see(at); ended || w.out.err != nil {
-				return proven, w.out.err
+		proven, ended, err := w.look(s)
+		switch {
+		case proven:
+			w.out.add(signs[fine], text("The audit feed of cluster "+w.last.Cluster+" is proven: a canary came back through every API server."))
+			return w.out.err
+		case err != nil && s.Err() == nil && !w.mayPass(err):
+			return err
+		}
+		if !ended && w.out.err == nil {
+			select {
+			case <-time.After(c.pause):
+				continue
+			case <-s.Done():
 			}
-		} else if s.Err() == nil && !w.isPatient(err) {
-			return false, err
 		}
-		select {
-		case <-s.Done():
-			return false, s.Err()
-		case <-time.After(c.pause):
+		if cmd.Context().Err() != nil { // somebody has stopped it
+			w.out.add(signs[unclear], text("Stopped: the audit feed is not proven yet."))
+		} else {
+			w.missing().show(w.out)
 		}
+		return errors.Join(w.out.err, errAnswer)
 	}
 }
 
 // errNoStatus is over once a dispatcher has published its first status.
 var errNoStatus = errors.New("no dispatcher has published its status yet")
-
-// readCluster returns the cluster that is meant.
-func (c *auditCheck) readCluster(s *session) (at view.Cluster, err error) {
-	l, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
-	if err != nil {
-		return at, err
-	}
-	var names []string
-	for _, one := range l.items {
-		if one.Cluster == c.cluster || c.cluster == "" && len(l.items) == 1 {
-			return one, nil
-		}
-		names = append(names, one.Cluster)
-	}
-	switch {
-	case len(names) == 0:
-		return at, errNoStatus
-	case c.cluster == "":
-		return at, usagef("which cluster? Name it with --cluster: %s", strings.Join(names, ", "))
-	}
-	return at, usagef("--cluster: there is no cluster %s: %s", c.cluster, strings.Join(names, ", "))
-}
 
 // feedWatch is what was seen of a feed.
 type feedWatch struct {
@@ -129,20 +101,6 @@ type feedWatch struct {
 	out  *lines
 }
 
-// isPatient reports whether an error may pass: a server that was there, or a dispatcher that has just started.
-func (w *feedWatch) isPatient(err error) bool {
-	if errors.Is(err, errNoStatus) {
-		w.tell("status", unclear, "waiting for the first status of the dispatcher")
-		return true
-	}
-	var refused *refusal
-	if w.first == nil || errors.As(err, &refused) && refused.status < http.StatusInternalServerError {
-		return false
-	}
-	w.tell("API", careful, "it does not answer: "+err.Error())
-	return true
-}
-
 func (w *feedWatch) tell(what string, v grade, message string) {
 	if w.told[what] != message {
 		w.told[what] = message
@@ -150,29 +108,18 @@ func (w *feedWatch) tell(what string, v grade, message string) {
 	}
 }
 
-// see takes note of the status of the cluster, and says what is new. It has ended if the feed is proven, or no canary can come.
-func (w *feedWatch) see(at view.Cluster) (proven, ended bool) {
-	if w.first == nil {
-		w.first = &at
-		w.tell("cluster "+at.Cluster, fine, "its dispatcher runs version "+orDash(at.Version))
+// mayPass reports whether an error is of a server that was there, or of a dispatcher that has just started.
+func (w *feedWatch) mayPass(err error) bool {
+	var refused *refusal
+	switch {
+	case errors.Is(err, errNoStatus):
+		w.tell("status", unclear, "waiting for the first status of the dispatcher")
+	case w.first == nil || errors.As(err, &refused) && refused.status < http.StatusInternalServerError:
+		return false
+	default:
+		w.tell("API", careful, "it does not answer: "+err.Error())
 	}
-	w.last = &at
-	if at.Health == verdict.Away {
-		w.tell("cluster "+at.Cluster, wrong, "its dispatcher has published no status lately")
-		return false, false
-	}
-	if w.heard() {
-		w.tell("audit events", fine, "they come in, from API servers or log shippers")
-	}
-	if len(at.Feeds) == 0 {
-		w.tell("canary", unclear, "none has been sent yet")
-		return false, at.At.After(w.first.At) // it had the time for a first one
-	}
-	proven = true
-	for _, feed := range at.Feeds {
-		proven = w.seeFeed(feed) && proven
-	}
-	return proven, proven
+	return true
 }
 
 // feedStates say what a state of a feed means.
@@ -180,30 +127,59 @@ var feedStates = map[string]struct {
 	grade
 	text string
 }{
-	"silent":   {wrong, "it was written, and its audit event does not come back; waiting"},
-	"notSetUp": {unclear, "it was written, and no audit event has ever come from there; waiting"},
-	"refused":  {wrong, "it is not accepted: the API server is away, or patch of the ConfigMap or the Secret reroll-canary is not granted; waiting"},
-	"waiting":  {unclear, "none has come back yet; waiting"},
+	"silent":    {wrong, "it was written, and its audit event does not come back; waiting"},
+	"notSetUp":  {unclear, "it was written, and no audit event has ever come from there; waiting"},
+	"refused":   {wrong, "it is not accepted: the API server is away, or patch of the ConfigMap or the Secret reroll-canary is not granted; waiting"},
+	"waiting":   {unclear, "none has come back yet; waiting"},
+	"heard":     {fine, "it came back"},
+	"heardOnce": {unclear, "one came back at %s; waiting for the next"},
 }
 
-// seeFeed says what is new of one API server. It is proven by a canary that came back after the look began.
-func (w *feedWatch) seeFeed(feed reloader.FeedStatus) (proven bool) {
-	check := "canary through " + feed.Address
-	if feed.State == "heard" {
-		before := slices.ContainsFunc(w.first.Feeds, func(f reloader.FeedStatus) bool { return f.Address == feed.Address && !feed.LastAt.After(f.LastAt) })
-		if before {
-			w.tell(check, unclear, "one came back at "+exactly(feed.LastAt)+"; waiting for the next")
-			return false
+// look reads the status of the cluster, and says what is new. The feed is proven once a canary has come back through every API server since the first
+// look; it has ended if none can come.
+func (w *feedWatch) look(s *session) (proven, ended bool, err error) {
+	l, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
+	i := slices.IndexFunc(l.items, func(c view.Cluster) bool { return c.Cluster == s.cluster || s.cluster == "" && len(l.items) == 1 })
+	switch {
+	case err != nil:
+		return false, false, err
+	case len(l.items) == 0:
+		return false, false, errNoStatus
+	case i < 0:
+		_, err := s.only(ref{name: "the audit feed"})
+		return false, false, err
+	}
+	at := l.items[i]
+	w.last = &at
+	if w.first == nil {
+		w.first = &at
+		w.tell("cluster "+at.Cluster, fine, "its dispatcher runs version "+orDash(at.Version))
+	}
+	if at.Health == verdict.Away {
+		w.tell("cluster "+at.Cluster, wrong, "its dispatcher has published no status lately")
+		return false, false, nil
+	}
+	if w.heard() {
+		w.tell("audit events", fine, "they come in, from API servers or log shippers")
+	}
+	if len(at.Feeds) == 0 {
+		w.tell("canary", unclear, "none has been sent yet")
+		return false, at.At.After(w.first.At), nil // it had the time for a first one
+	}
+	proven = true
+	for _, feed := range at.Feeds {
+		before := func(f reloader.FeedStatus) bool { return f.Address == feed.Address && !feed.LastAt.After(f.LastAt) }
+		if feed.State == "heard" && slices.ContainsFunc(w.first.Feeds, before) {
+			feed.State = "heardOnce"
 		}
-		w.tell(check, fine, "it came back")
-		return true
+		state, known := feedStates[feed.State]
+		if !known {
+			state = feedStates["waiting"]
+		}
+		w.tell("canary through "+feed.Address, state.grade, strings.Replace(state.text, "%s", exactly(feed.LastAt), 1))
+		proven = proven && state.grade == fine
 	}
-	state, known := feedStates[feed.State]
-	if !known {
-		state = feedStates["waiting"]
-	}
-	w.tell(check, state.grade, state.text)
-	return false
+	return proven, false, nil
 }
 
 // heard reports whether audit events have come since the look began.

@@ -14,12 +14,12 @@ export interface GraphNode {
 
 export interface Graph {
   nodes: GraphNode[];
-  edges: { config: string; workload: string; why: Reason; keys: string[]; pending: boolean }[];
+  edges: { config: string; workload: string; pending: boolean }[];
   warnings: string[];
 }
 
-// graphOf returns which configs reach which workloads. wanted tells whether a config of a cluster is to be in it.
-export function graphOf(workloads: Workload[], warnings: string[], wanted: (cluster: string, config: Config) => boolean = () => true): Graph {
+// graphOf returns which configs reach which workloads.
+export function graphOf(workloads: Pick<Workload, 'cluster' | 'workload' | 'dependencies' | 'verdict'>[], warnings: string[]): Graph {
   const nodes = new Map<string, GraphNode>();
   const edges: Graph['edges'] = [];
   const add = (type: GraphNode['type'], cluster: string, { kind, namespace, name }: Config, condition?: Reason): string => {
@@ -30,13 +30,9 @@ export function graphOf(workloads: Workload[], warnings: string[], wanted: (clus
   for (const w of workloads) {
     for (const d of w.dependencies ?? []) {
       const owner = d.config.cluster ?? w.cluster;
-      if (!wanted(owner, d.config)) continue;
-      const all = (d.uses ?? []).some((u) => !u.keys?.length);
       edges.push({
         config: add('config', owner, d.config),
         workload: add('workload', w.cluster, w.workload, conditionOf(w.verdict)),
-        why: d.why,
-        keys: all ? [] : [...new Set((d.uses ?? []).flatMap((u) => u.keys ?? []))].sort(),
         pending: d.pendingChange !== undefined,
       });
     }

@@ -37,7 +37,7 @@ const graph: Graph = {
     { id: `c-${name}`, type: 'config' as const, cluster: 'local', kind: 'ConfigMap', namespace: `ns-${name}`, name },
     { id: `w-${name}`, type: 'workload' as const, cluster: 'local', kind: 'Deployment', namespace: `ns-${name}`, name: `${name}-app` },
   ]),
-  edges: ['a', 'b'].map((name) => ({ config: `c-${name}`, workload: `w-${name}`, why: 'Auto', keys: [], pending: false })),
+  edges: ['a', 'b'].map((name) => ({ config: `c-${name}`, workload: `w-${name}`, pending: false })),
   warnings: [],
 };
 const ids = (g: Graph) => g.nodes.map((n) => n.id).join(' ');

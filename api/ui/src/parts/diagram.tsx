@@ -28,7 +28,9 @@ export function Diagram({ graph, focus }: { graph: Graph; focus?: Config }) {
   const side = Math.min(360, width * 0.41);
   const at = new Map([...configs, ...workloads].map((p) => [p.node.id, p.y + tall / 2]));
   const many = new Set(drawn.nodes.map((n) => n.cluster)).size > 1;
-  const node = (p: Placed) => <Node key={p.node.id} p={p} cluster={many} dim={lit !== '' && !near.has(p.node.id)} focused={isFocus(p.node, focus)} light={light} />;
+  const names = new Map(drawn.nodes.map((n) => [n.id, n.name]));
+  const users = (id: string) => drawn.edges.flatMap((e) => (e.config === id ? [names.get(e.workload)] : [])).join(', ');
+  const node = (p: Placed) => <Node key={p.node.id} p={p} users={users(p.node.id)} cluster={many} dim={lit !== '' && !near.has(p.node.id)} focused={isFocus(p.node, focus)} light={light} />;
   return (
     <div class="diagram" ref={box}>
       <div class="canvas" style={{ height: `${height}px` }}>
@@ -48,13 +50,15 @@ export function Diagram({ graph, focus }: { graph: Graph; focus?: Config }) {
           {workloads.map(node)}
         </ul>
       </div>
-      {hidden > 0 && <p class="faint">{count(hidden, 'dependency is', 'dependencies are')} not drawn; the table has them. Choose a namespace to see less at once.</p>}
+      {hidden > 0 && <p class="faint">{count(hidden, 'dependency is', 'dependencies are')} not drawn. Choose a namespace to see less at once.</p>}
     </div>
   );
 }
 
 interface NodeProps {
   p: Placed;
+  // users are the workloads that a config reaches, for those who do not see the lines.
+  users: string;
   // cluster says whether the node's cluster is shown.
   cluster: boolean;
   dim: boolean;
@@ -62,7 +66,7 @@ interface NodeProps {
   light: (id: string) => void;
 }
 
-function Node({ p: { node, y }, cluster, dim, focused, light }: NodeProps) {
+function Node({ p: { node, y }, users, cluster, dim, focused, light }: NodeProps) {
   const isConfig = node.type === 'config';
   return (
     <li style={{ top: `${y}px`, height: `${tall}px` }}>
@@ -79,6 +83,7 @@ function Node({ p: { node, y }, cluster, dim, focused, light }: NodeProps) {
         <span class="label">
           <Name namespace={node.namespace} name={node.name} />
         </span>
+        {users && <span class="hidden">, used by {users}</span>}
         {cluster && <small>{node.cluster}</small>}
         {!isConfig && !cluster && <small>{node.kind}</small>}
         {node.condition && (

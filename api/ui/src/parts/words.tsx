@@ -166,3 +166,36 @@ export function Table({ label, columns, children, short }: { label: string; colu
     </div>
   );
 }
+
+interface RowsProps<T> {
+  label: string;
+  // kind is the class of each row, which says how wide its columns are; num are the columns of numbers.
+  kind: string;
+  columns: string[];
+  num?: string[];
+  items: T[];
+  first: number;
+  children: (item: T) => ComponentChildren;
+}
+
+// Rows lists items below the names of columns: the first, until more are asked for.
+export function Rows<T>({ label, kind, columns, num = [], items, first, children }: RowsProps<T>) {
+  const [drawn, draw] = useState(first);
+  return (
+    <div class="rows">
+      <div class={`row ${kind} columns`} aria-hidden="true">
+        {columns.map((c) => (
+          <span key={c} class={num.includes(c) ? 'num' : ''}>
+            {c}
+          </span>
+        ))}
+      </div>
+      <ol aria-label={label}>{items.slice(0, drawn).map(children)}</ol>
+      {items.length > drawn && (
+        <button class="older" onClick={() => draw(drawn + first)}>
+          Show more of {items.length.toLocaleString('en')}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { heldOf, worstFirst } from '../lib/attention';
 import { hasWords } from '../lib/filter';
 import { count, duration } from '../lib/format';
@@ -6,15 +5,13 @@ import { wordsOf } from '../lib/outcome';
 import type { Cluster } from '../lib/types';
 import { Choice, Filters } from '../parts/filters';
 import { Answer, Blank, Warnings } from '../parts/states';
-import { Badge, Fact, Facts, Next, Time } from '../parts/words';
+import { Badge, Fact, Facts, Next, Rows, Time } from '../parts/words';
 import { ask, type Listing, query } from '../state/api';
 import { clusters } from '../state/fleet';
 import { useResource } from '../state/resource';
 import { href, route } from '../state/router';
 import { Brakes } from './attention';
 
-// first is how many are drawn until more are asked for.
-const first = 200;
 const healths = ['Away', 'Unknown', 'Degraded', 'Healthy'];
 
 // Clusters lists all, the worst first; one alone is shown as a whole.
@@ -31,7 +28,13 @@ export function Clusters() {
         {({ items, warnings }) => (
           <>
             <Warnings list={warnings} />
-            {only ? <Card c={only} /> : items.length === 0 ? <Blank title="No cluster has told of itself yet">Its dispatcher does so within half a minute of its start.</Blank> : <Rows all={items} />}
+            {only ? (
+              <Card c={only} />
+            ) : items.length === 0 ? (
+              <Blank title="No cluster has told of itself yet">Its dispatcher does so within half a minute of its start.</Blank>
+            ) : (
+              <Listed all={items} />
+            )}
           </>
         )}
       </Answer>
@@ -39,8 +42,7 @@ export function Clusters() {
   );
 }
 
-function Rows({ all }: { all: Cluster[] }) {
-  const [drawn, draw] = useState(first);
+function Listed({ all }: { all: Cluster[] }) {
   const text = route.value.query.get('q') ?? '';
   const health = route.value.query.get('health') ?? '';
   const shown = worstFirst(all.filter((c) => (!health || c.health === health) && (!text || hasWords([c.name, c.version, c.health, ...(c.problems ?? []).map((p) => p.message)], text))));
@@ -52,28 +54,13 @@ function Rows({ all }: { all: Cluster[] }) {
       {shown.length === 0 ? (
         <Blank title="No cluster is like that" />
       ) : (
-        <div class="rows">
-          <div class="row six columns" aria-hidden="true">
-            <span>Cluster</span>
-            <span>Health</span>
-            <span class="num">Opted in</span>
-            <span class="num">Pending</span>
-            <span class="num">Held</span>
-            <span class="num">Lag</span>
-          </div>
-          <ol aria-label="Clusters, the worst first">
-            {shown.slice(0, drawn).map((c) => (
-              <li key={c.name}>
-                <Row c={c} />
-              </li>
-            ))}
-          </ol>
-          {shown.length > drawn && (
-            <button class="older" onClick={() => draw(drawn + first)}>
-              Show more of {shown.length.toLocaleString('en')}
-            </button>
+        <Rows label="Clusters, the worst first" kind="six" columns={['Cluster', 'Health', 'Opted in', 'Pending', 'Held', 'Lag']} num={['Opted in', 'Pending', 'Held', 'Lag']} items={shown} first={200}>
+          {(c) => (
+            <li key={c.name}>
+              <Row c={c} />
+            </li>
           )}
-        </div>
+        </Rows>
       )}
     </>
   );

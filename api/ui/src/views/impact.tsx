@@ -5,8 +5,8 @@ import type { Impact, ImpactedWorkload, List, Workload } from '../lib/types';
 import { Diagram } from '../parts/diagram';
 import { Filters, PlaceChoice } from '../parts/filters';
 import { Answer, Blank, Empty, Warnings } from '../parts/states';
-import { Badge, ConfigLink, Fact, Facts, Table, WorkloadLink } from '../parts/words';
-import { ask, askAll, AskError } from '../state/api';
+import { Badge, Fact, Facts, Table, WorkloadLink } from '../parts/words';
+import { ask, askAll } from '../state/api';
 import type { Topic } from '../state/live';
 import { useResource } from '../state/resource';
 import { href, type Place, route, scope } from '../state/router';
@@ -54,41 +54,6 @@ function Picture({ graph }: { graph: Graph }) {
         {count(shown.nodes.filter((n) => n.type === 'workload').length, 'workload')}
       </p>
       <Diagram graph={shown} />
-      <h2>The same as a table</h2>
-      <GraphTable graph={shown} />
-    </>
-  );
-}
-
-const rows = 500;
-
-// GraphTable says in rows what the picture shows in lines.
-function GraphTable({ graph }: { graph: Graph }) {
-  const nodes = new Map(graph.nodes.map((n) => [n.id, n]));
-  return (
-    <>
-      <Table label="Dependencies" columns={['Config', 'Workload', 'Why', 'Keys', 'State']}>
-        {graph.edges.slice(0, rows).map((e) => {
-          const config = nodes.get(e.config)!;
-          const workload = nodes.get(e.workload)!;
-          return (
-            <tr key={e.config + e.workload}>
-              <th scope="row">
-                <ConfigLink cluster={config.cluster} config={config} alone />
-              </th>
-              <td>
-                <WorkloadLink cluster={workload.cluster} workload={workload} />
-              </td>
-              <td>{e.why}</td>
-              <td class="mono">{e.keys.length ? e.keys.join(', ') : 'all'}</td>
-              <td>
-                <Badge reason={e.pending ? (workload.condition ?? 'Waiting') : 'UpToDate'} />
-              </td>
-            </tr>
-          );
-        })}
-      </Table>
-      {graph.edges.length > rows && <p class="faint">{graph.edges.length - rows} more are in the API.</p>}
     </>
   );
 }
@@ -97,7 +62,6 @@ function One({ place }: { place: Place }) {
   const { namespace, kind, name } = place;
   const path = Object.values(place).join('/');
   const found = useResource(`impact ${path}`, topics, (abort) => impactOf(place, abort), seldom);
-  const graph = useResource(`graph ${path}`, topics, (abort) => usersOf(place, abort), seldom);
   return (
     <article class="page wide" aria-labelledby="title">
       <nav class="crumbs" aria-label="Path">
@@ -107,7 +71,7 @@ function One({ place }: { place: Place }) {
         {name} <small>{kind}</small>
       </h1>
       <Answer of={found} what="what would roll">
-        {(impact) => <Consequences impact={impact} graph={graph.data} />}
+        {(impact) => <Consequences impact={impact} />}
       </Answer>
     </article>
   );
@@ -123,24 +87,10 @@ async function impactOf({ cluster, namespace, kind, name }: Place, abort: AbortS
   return items[0]!;
 }
 
-// usersOf asks for who uses a config, wherever they are; whoever may not ask about every namespace gets those of its own.
-async function usersOf({ cluster, namespace, kind, name }: Place, abort: AbortSignal): Promise<Graph> {
-  const narrowed = { configCluster: cluster, configNamespace: namespace, configKind: kind, configName: name };
-  const read = async (parameters: Record<string, string>) => {
-    const { items, warnings } = await askAll<Workload>('workloads', parameters, most, abort);
-    return graphOf(items, warnings, (owner, c) => owner === cluster && c.kind === kind && c.namespace === namespace && c.name === name);
-  };
-  try {
-    return await read(narrowed);
-  } catch (error) {
-    if (!(error instanceof AskError) || error.fault.kind !== 'forbidden') throw error;
-    return read({ ...narrowed, namespace });
-  }
-}
-
-function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefined }) {
+function Consequences({ impact }: { impact: Impact }) {
   const { cluster, config } = impact;
   const waiting = impact.workloads.filter((w) => !rolls(w));
+  const graph = useMemo(() => drawn(impact), [impact]);
   return (
     <>
       <Warnings list={impact.warnings} />
@@ -161,7 +111,7 @@ function Consequences({ impact, graph }: { impact: Impact; graph: Graph | undefi
           <a href={href([], { cluster, namespace: config.namespace, kind: config.kind, name: config.name })}>what it has caused</a>
         </Fact>
       </Facts>
-      {graph && graph.edges.length > 0 && <Diagram graph={graph} focus={config} />}
+      {graph.edges.length > 0 && <Diagram graph={graph} focus={config} />}
       {impact.workloads.length === 0 ? <Nothing complete={impact.complete} /> : <Reached cluster={cluster} list={[...impact.workloads.filter(rolls), ...waiting]} />}
       {impact.workloads.length > 0 && <p class="faint">Brakes that count rolls, such as rates, are not foretold.</p>}
     </>
@@ -172,6 +122,13 @@ function Nothing({ complete }: { complete: boolean }) {
   if (complete) return <Blank title="Nothing would roll">No opted-in workload asks for this config.</Blank>;
   return <Blank title="Nothing is known that would roll">No opted-in workload on record asks for this config, and not all may be on record.</Blank>;
 }
+
+// drawn has the config and all that it reaches.
+const drawn = ({ workloads }: Impact): Graph =>
+  graphOf(
+    workloads.map((w) => ({ ...w, dependencies: [w.dependency], verdict: rolls(w) ? { state: 'Rolling', message: '' } : w.verdict })),
+    [],
+  );
 
 const rolls = (w: ImpactedWorkload): boolean => w.fate === 'Now';
 

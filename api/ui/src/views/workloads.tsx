@@ -1,19 +1,16 @@
-import { useState } from 'preact/hooks';
 import { hasWords } from '../lib/filter';
 import { count } from '../lib/format';
 import { conditionOf, lastRolled } from '../lib/outcome';
 import type { Workload } from '../lib/types';
 import { Choice, Filters, inPlace, PlaceChoice } from '../parts/filters';
 import { Answer, Blank, Empty, Warnings } from '../parts/states';
-import { Badge, Command, Name, RowTime } from '../parts/words';
+import { Badge, Command, Name, Rows, RowTime } from '../parts/words';
 import { askAll } from '../state/api';
 import { showsCluster } from '../state/fleet';
 import { useResource } from '../state/resource';
 import { route, scope, workloadHref } from '../state/router';
 
 const most = 10_000;
-// first is how many are drawn until more are asked for.
-const first = 300;
 
 // Workloads lists all that are opted in: how each is, and what it depends on.
 export function Workloads() {
@@ -46,7 +43,6 @@ const conditions = [
 const conditionIn = ({ verdict }: Workload): string => (verdict.needsAttention ? 'attention' : verdict.waits ? 'waiting' : 'settled');
 
 function Listing({ all }: { all: Workload[] }) {
-  const [drawn, draw] = useState(first);
   const text = route.value.query.get('q') ?? '';
   const condition = route.value.query.get('condition') ?? '';
   if (all.length === 0) {
@@ -66,26 +62,13 @@ function Listing({ all }: { all: Workload[] }) {
       {shown.length === 0 ? (
         <Blank title="No opted-in workload is like that">Workloads that ask for nothing are not listed.</Blank>
       ) : (
-        <div class="rows">
-          <div class="row four columns" aria-hidden="true">
-            <span>Workload</span>
-            <span>Depends on</span>
-            <span>Condition</span>
-            <span>Last rolled</span>
-          </div>
-          <ol aria-label="Workloads">
-            {shown.slice(0, drawn).map((w) => (
-              <li key={workloadHref(w.cluster, w.workload)}>
-                <Row w={w} />
-              </li>
-            ))}
-          </ol>
-          {shown.length > drawn && (
-            <button class="older" onClick={() => draw(drawn + first)}>
-              Show more of {shown.length.toLocaleString('en')}
-            </button>
+        <Rows label="Workloads" kind="four" columns={['Workload', 'Depends on', 'Condition', 'Last rolled']} items={shown} first={300}>
+          {(w) => (
+            <li key={workloadHref(w.cluster, w.workload)}>
+              <Row w={w} />
+            </li>
           )}
-        </div>
+        </Rows>
       )}
     </>
   );
