@@ -28,7 +28,7 @@ var environment = []struct{ name, key string }{
 // Flags are those of reroll serve. Each stands for a key of the file, and wins over it; of two, the last wins.
 type Flags struct {
 	path string
-	// Check is whether to validate the settings and end.
+	// Check is whether to validate the settings and exit.
 	Check     bool
 	overrides []*override
 }
@@ -62,7 +62,14 @@ var own = []struct{ flag, key, usage string }{
 // BindFile declares --config and --set alone.
 func (f *Flags) BindFile(flags *pflag.FlagSet) {
 	flags.StringVar(&f.path, "config", "", "YAML file with settings; see docs/configuration.md")
-	flags.Var(&setFlag{f}, "set", "a setting of the file as KEY=VALUE, such as debounce.window=100ms; can be repeated, and wins over the file")
+	flags.Func("set", "a setting of the file as `KEY=VALUE`, such as debounce.window=100ms; can be repeated, and wins over the file", func(text string) error {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return errors.New("it must be KEY=VALUE")
+		}
+		f.set("--set", key, value)
+		return nil
+	})
 }
 
 // Bind declares the flags, and the hidden ones of Stakater Reloader.
@@ -70,73 +77,34 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	f.BindFile(flags)
 	flags.BoolVar(&f.Check, "check", false, "validate the settings and exit")
 	for _, o := range own {
-		field := lookup(o.key)
-		flag := flags.VarPF(&keyFlag{flags: f, name: o.flag, key: o.key, field: field, convert: stakaterValues[o.flag]}, o.flag, "", o.usage)
-		flag.DefValue = field.text()
-		if flag.Value.Type() == "bool" {
-			flag.NoOptDefVal = "true"
-		}
+		f.bind(flags, alias{flag: o.flag, key: o.key, convert: stakaterValues[o.flag]}, o.usage)
 	}
 	f.bindStakater(flags)
 }
 
-// setFlag is --set.
-type setFlag struct{ flags *Flags }
-
-// Set takes KEY=VALUE.
-func (s *setFlag) Set(text string) error {
-	key, value, ok := strings.Cut(text, "=")
-	if !ok || key == "" {
-		return errors.New("it must be KEY=VALUE")
-	}
-	s.flags.set("--set", key, value)
-	return nil
-}
-
-// Type and String are for --help.
-func (*setFlag) Type() string   { return "KEY=VALUE" }
-func (*setFlag) String() string { return "" }
-
-// keyFlag is a flag that stands for a key.
-type keyFlag struct {
-	flags *Flags
-	key   string
-	field Field
-	// convert changes a value that another tool means otherwise; nil takes it as it is.
-	convert func(string) string
-	// adds says that the flag can be repeated, and last is what was set so far.
-	adds bool
-	last *override
-	name string
-}
-
-// Set takes a value, which is checked when all settings are read.
-func (k *keyFlag) Set(value string) error {
-	if k.convert != nil {
-		value = k.convert(value)
-	}
-	if k.adds && k.last != nil {
-		k.last.value += "," + value
+// bind declares a flag that stands for a key. Its value is checked when all settings are read.
+func (f *Flags) bind(flags *pflag.FlagSet, a alias, usage string) *pflag.Flag {
+	field := lookup(a.key)
+	var last *override
+	set := func(value string) error {
+		if a.convert != nil {
+			value = a.convert(value)
+		}
+		if a.adds && last != nil {
+			last.value += "," + value
+		} else {
+			last = f.set("--"+a.flag, a.key, value)
+		}
 		return nil
 	}
-	k.last = k.flags.set("--"+k.name, k.key, value)
-	return nil
-}
-
-// Type is bool for a flag that needs no value.
-func (k *keyFlag) Type() string {
-	if k.field.value.Kind() == reflect.Bool && k.convert == nil {
-		return "bool"
+	declare := flags.Func
+	if field.value.Kind() == reflect.Bool && a.convert == nil {
+		declare = flags.BoolFunc
 	}
-	return "string"
-}
-
-// String returns what was set last.
-func (k *keyFlag) String() string {
-	if k.last == nil {
-		return ""
-	}
-	return k.last.value
+	declare(a.flag, usage, set)
+	flag := flags.Lookup(a.flag)
+	flag.DefValue = field.text()
+	return flag
 }
 
 // lookup returns the field of a key of the settings that nobody has changed.

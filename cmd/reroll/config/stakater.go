@@ -106,9 +106,8 @@ func (f *Flags) bindStakater(flags *pflag.FlagSet) {
 		all = append(all, alias{flag: kebab(name) + "-annotation", key: "reload.annotationKeys." + name})
 	}
 	for _, a := range all {
-		v := &keyFlag{flags: f, name: a.flag, key: a.key, field: lookup(a.key), convert: a.convert, adds: a.adds}
-		flag := flags.VarPF(v, a.flag, "", "flag of Stakater Reloader for "+a.key)
-		if flag.Hidden = true; v.Type() == "bool" || a.flag == "sync-after-restart" || a.flag == "enable-pprof" {
+		flag := f.bind(flags, a, "flag of Stakater Reloader for "+a.key)
+		if flag.Hidden = true; a.flag == "sync-after-restart" || a.flag == "enable-pprof" {
 			flag.NoOptDefVal = "true"
 		}
 	}
