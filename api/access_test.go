@@ -49,7 +49,7 @@ func (f *fixture) guard(t testing.TB, access Access) {
 func (f *fixture) guardWith(t testing.TB, o Options) {
 	t.Helper()
 	f.metrics = prometheus.NewRegistry()
-	o.Records, o.Version, o.Metrics, o.RequestRate = f.records, "v1.2.3", f.metrics, unlimited
+	o.Records, o.Version, o.Cluster, o.Metrics, o.RequestRate = f.records, "v1.2.3", "local", f.metrics, unlimited
 	var err error
 	if f.handler, err = New(o); err != nil {
 		t.Fatal(err)
@@ -229,12 +229,12 @@ func TestClustersAreNamedToThoseWhoMayListThem(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
 	away := aStatus()
-	away.Cluster, away.At = "vault", start
+	away.At = start
 	f.records.PutCluster(away)
 	for name, allowed := range map[string]func(User, Deed) (bool, error){"may": everything, "may not": inShop} {
 		f.guard(t, door{allowed: allowed})
 		body := f.as(t, "alice", http.MethodGet, "/api/v1/workloads?namespace=shop", "").Body.String()
-		if strings.Contains(body, "vault") != (name == "may") || !strings.Contains(body, "out of date") {
+		if strings.Contains(body, "Cluster local") != (name == "may") || !strings.Contains(body, "out of date") {
 			t.Errorf("who %s: %s", name, body)
 		}
 	}
@@ -309,9 +309,9 @@ func TestStreamShowsClustersToThoseWhoMaySeeThem(t *testing.T) {
 	for name, allowed := range map[string]func(User, Deed) (bool, error){"may": everything, "may not": inShop} {
 		t.Run(name, func(t *testing.T) {
 			records := projection.New(projection.Limits{})
-			a := &server{records: records, access: door{allowed: allowed}, denied: newDenied(), logger: slog.New(slog.DiscardHandler)}
+			a := &server{records: records, access: door{allowed: allowed}, denied: newDenied(), cluster: "local", logger: slog.New(slog.DiscardHandler)}
 			ctx := context.WithValue(t.Context(), userKey{}, User{Name: "alice"})
-			if got := a.sees(ctx, Deed{Verb: "watch", Resource: resourceClusters}); got != (name == "may") {
+			if got := a.interest(ctx, EventFilter{})(projection.TopicClusters, "local", ""); got != (name == "may") {
 				t.Errorf("sees clusters: %t", got)
 			}
 		})

@@ -28,6 +28,10 @@ type Options struct {
 	RequestRate float64
 	// Access says who asks and what they may read. Nil: nobody can be distinguished, and everybody may read.
 	Access Access
+	// Cluster is the one whose API server Access asks about rights. Nothing of other clusters is shown by these.
+	Cluster string
+	// Rights say, in the place of that API server, what of which clusters the groups of users see. None: it decides.
+	Rights []Right
 	// Hosts says which names requests may call the server by, and HostNames further ones, in lower case.
 	Hosts     Hosts
 	HostNames []string
@@ -43,15 +47,21 @@ type server struct {
 	// scans bounds the questions of each client that walk through what is kept.
 	scans  scans
 	access Access
-	denied *prometheus.CounterVec
-	open   prometheus.Gauge
-	logger *slog.Logger
+	// cluster and rights are those of Options.
+	cluster string
+	rights  []Right
+	denied  *prometheus.CounterVec
+	open    prometheus.Gauge
+	logger  *slog.Logger
 }
 
 // New returns the handler of the whole API. It fails if an option is missing or its metrics are registered already.
 func New(o Options) (http.Handler, error) {
 	if o.Records == nil || o.Logger == nil || o.Metrics == nil {
 		return nil, errors.New("api: Records, Logger and Metrics are required")
+	}
+	if len(o.Rights) > 0 && o.Access == nil {
+		return nil, errNoRights
 	}
 	m, err := newMetrics(o.Metrics)
 	if err != nil {
@@ -67,7 +77,7 @@ func New(o Options) (http.Handler, error) {
 	document, err := document(mount(router, &server{
 		records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams),
 		streamsOf: clients.NewTurns(maxStreamsOfClient), scans: scans{clients.NewTurns(scansOfClient)},
-		access: o.Access, denied: m.denied, open: m.streams, logger: o.Logger,
+		access: o.Access, cluster: o.Cluster, rights: o.Rights, denied: m.denied, open: m.streams, logger: o.Logger,
 	}))
 	if err != nil {
 		return nil, err

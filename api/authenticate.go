@@ -111,8 +111,11 @@ func (a *server) permit(ctx context.Context, d Deed) error {
 	return nil
 }
 
-// may reports whether user may do d, or returns the problem that nobody can say.
+// may reports whether user may do d, or returns the problem that nobody can say. Where there are rights, everybody may, and sees what their reach has.
 func (a *server) may(ctx context.Context, user User, d Deed) (bool, error) {
+	if len(a.rights) > 0 {
+		return true, nil
+	}
 	allowed, err := a.access.Allowed(ctx, user, d)
 	if err == nil {
 		return allowed, nil

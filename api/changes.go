@@ -68,7 +68,7 @@ func (a *server) listChanges(ctx context.Context, in *listChangesInput) (*listed
 		func(c *reloader.Change) view.ChangeRow { return a.changeRow(s, c) },
 		func(from string, limit int) (projection.Page[reloader.Change], error) {
 			return a.records.Changes(from, limit, func(c *reloader.Change) bool {
-				return in.match(c) && in.outcome(c, func(change *reloader.Change) []*reloader.Reload { return a.reloadsIn(s, change) })
+				return in.match(c) && s.reach.sees(c.Cluster, c.Config.Namespace) && in.outcome(c, func(change *reloader.Change) []*reloader.Reload { return a.reloadsIn(s, change) })
 			})
 		})
 	switch {
@@ -83,7 +83,7 @@ func (a *server) listChanges(ctx context.Context, in *listChangesInput) (*listed
 
 // reloadsIn returns the reloads of a change that may be shown.
 func (a *server) reloadsIn(s *sight, change *reloader.Change) []*reloader.Reload {
-	return slices.DeleteFunc(a.records.ReloadsOf(change), func(r *reloader.Reload) bool { return !s.of(r.Workload.Namespace) })
+	return slices.DeleteFunc(a.records.ReloadsOf(change), func(r *reloader.Reload) bool { return !s.of(r.Cluster, r.Workload.Namespace) })
 }
 
 // changeRow gathers what came of a change.
@@ -99,7 +99,7 @@ func (a *server) changeRow(s *sight, c *reloader.Change) view.ChangeRow {
 	}
 	for _, key := range state.Dependents {
 		w, ok := a.records.Workload(key)
-		if ok && waitsFor(w, config) && s.of(w.Workload.Namespace) {
+		if ok && waitsFor(w, config) && s.of(w.Cluster, w.Workload.Namespace) {
 			row.Pending = append(row.Pending, view.PendingReload{Cluster: w.Cluster, Workload: w.Workload, Hold: w.Hold})
 		}
 	}
@@ -122,7 +122,10 @@ type changeOutput struct {
 }
 
 func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutput, error) {
-	c, several := theOne(in.Cluster, a.records.ChangesNamed(in.ID), func(c *reloader.Change) string { return c.Cluster })
+	s := a.sightFrom(ctx, "", listReloads)
+	c, several := theOne(in.Cluster, a.records.ChangesNamed(in.ID), func(c *reloader.Change) (string, bool) {
+		return c.Cluster, s.reach.sees(c.Cluster, c.Config.Namespace)
+	})
 	deed := Deed{Verb: "get", Resource: resourceChanges}
 	if c != nil {
 		deed.Namespace = c.Config.Namespace
@@ -136,16 +139,17 @@ func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutp
 	case c == nil:
 		return nil, a.missing("change")
 	}
-	s := a.sightFrom(ctx, "", listReloads)
 	delete(s.seen, "") // to get a change is not to list reloads
 	return &changeOutput{Body: a.changeRow(s, c)}, s.fault
 }
 
-// theOne returns the record that is asked for by its ID: that of a cluster or, if none is named, the only one. several says that there are more.
-func theOne[T any](cluster string, named []*T, of func(*T) string) (one *T, several bool) {
-	if cluster != "" {
-		named = slices.DeleteFunc(named, func(r *T) bool { return of(r) != cluster })
-	}
+// theOne returns the record that is asked for by its ID: that of a cluster or, if none is named, the only one. several says that there are more. of
+// returns the cluster of a record, and whether it may be shown.
+func theOne[T any](cluster string, named []*T, of func(*T) (string, bool)) (one *T, several bool) {
+	named = slices.DeleteFunc(named, func(r *T) bool {
+		in, shown := of(r)
+		return !shown || !is(cluster, in)
+	})
 	if len(named) != 1 {
 		return nil, len(named) > 1
 	}

@@ -20,12 +20,12 @@ type listClustersInput struct {
 }
 
 func (a *server) listClusters(ctx context.Context, in *listClustersInput) (*listed[view.Cluster], error) {
-	now := time.Now()
+	now, sight := time.Now(), a.reach(ctx)
 	same := func(c *view.Cluster) view.Cluster { return *c }
 	return listing(ctx, a, "clusters", in.Paging, in.ClusterFilter, same, func(from string, limit int) (page projection.Page[view.Cluster], err error) {
 		for _, c := range a.records.Clusters() {
 			v := view.FromCluster(c, now)
-			if c.Name <= from || !is(in.Name, c.Name) || !is(in.Health, v.Health) {
+			if c.Name <= from || !is(in.Name, c.Name) || !is(in.Health, v.Health) || !sight.sees(c.Name, "") {
 				continue
 			}
 			if len(page.Items) == limit {

@@ -44,7 +44,7 @@ func (a *server) streamEvents(ctx context.Context, in *EventFilter) (*huma.Strea
 			http.Header{"Retry-After": {streamRetrySeconds}},
 		)
 	}
-	filter, clusters := *in, a.sees(ctx, Deed{Verb: "watch", Resource: resourceClusters})
+	interest := a.interest(ctx, *in)
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer leave()
 		defer a.streams.Release(1)
@@ -56,17 +56,23 @@ func (a *server) streamEvents(ctx context.Context, in *EventFilter) (*huma.Strea
 		}
 		a.open.Inc()
 		defer a.open.Dec()
-		watch := a.records.Watch(func(topic projection.Topic, cluster, namespace string) bool {
-			if topic == projection.TopicClusters {
-				return clusters && is(filter.Cluster, cluster)
-			}
-			return is(filter.Cluster, cluster) && is(filter.Namespace, namespace)
-		})
+		watch := a.records.Watch(interest)
 		defer watch.End()
 		span, cancel := a.streamSpan(ctx.Context())
 		defer cancel()
 		nudge(span, ctx.BodyWriter(), watch)
 	}}, nil
+}
+
+// interest is in the news that a filter lets through and the client of ctx may see.
+func (a *server) interest(ctx context.Context, f EventFilter) projection.Interest {
+	clusters, reach := a.sees(ctx, Deed{Verb: "watch", Resource: resourceClusters}), a.reach(ctx)
+	return func(topic projection.Topic, cluster, namespace string) bool {
+		if topic == projection.TopicClusters {
+			return clusters && is(f.Cluster, cluster) && reach.sees(cluster, "")
+		}
+		return is(f.Cluster, cluster) && is(f.Namespace, namespace) && reach.sees(cluster, namespace)
+	}
 }
 
 // streamSpan returns the context of a stream. Where readers are distinguished, it ends in time: they come back, and prove again who they

@@ -30,7 +30,7 @@ func (a *server) getWorkload(ctx context.Context, in *getWorkloadInput) (*worklo
 		return nil, huma.Error422UnprocessableEntity("The parameters configKind and configName belong together.")
 	}
 	w, ok := a.records.Workload(in.key())
-	if !ok {
+	if !ok || !a.reach(ctx).sees(in.Cluster, in.Namespace) {
 		return nil, a.missing("workload")
 	}
 	c, _ := a.records.Cluster(in.Cluster)

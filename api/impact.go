@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
@@ -38,9 +40,13 @@ type impactsOutput struct {
 }
 
 func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsOutput, error) {
+	sight := a.reach(ctx)
 	for _, c := range in.Body.Configs {
 		if err := a.permit(ctx, Deed{Verb: "get", Resource: resourceConfigs, Namespace: c.Namespace, Name: c.Name}); err != nil {
 			return nil, err
+		}
+		if !sight.sees(c.Cluster, c.Namespace) {
+			return nil, huma.Error403Forbidden("You may not see the configs of namespace " + c.Namespace + " of cluster " + c.Cluster + ".")
 		}
 	}
 	impacts := make([]view.Impact, 0, min(len(in.Body.Configs), maxImpactConfigs))

@@ -46,9 +46,10 @@ type listReloadsInput struct {
 }
 
 func (a *server) listReloads(ctx context.Context, in *listReloadsInput) (*listed[view.Reload], error) {
+	sight := a.reach(ctx)
 	return listing(ctx, a, "reloads", in.Paging, in.ReloadFilter, view.FromReload,
 		func(from string, limit int) (projection.Page[reloader.Reload], error) {
-			return a.records.Reloads(from, limit, in.match)
+			return a.records.Reloads(from, limit, func(r *reloader.Reload) bool { return in.match(r) && sight.sees(r.Cluster, r.Workload.Namespace) })
 		})
 }
 
@@ -62,7 +63,10 @@ type reloadOutput struct {
 }
 
 func (a *server) getReload(ctx context.Context, in *getReloadInput) (*reloadOutput, error) {
-	r, several := theOne(in.Cluster, a.records.ReloadsNamed(in.ID), func(r *reloader.Reload) string { return r.Cluster })
+	sight := a.reach(ctx)
+	r, several := theOne(in.Cluster, a.records.ReloadsNamed(in.ID), func(r *reloader.Reload) (string, bool) {
+		return r.Cluster, sight.sees(r.Cluster, r.Workload.Namespace)
+	})
 	deed := Deed{Verb: "get", Resource: resourceReloads}
 	if r != nil {
 		deed.Namespace = r.Workload.Namespace

@@ -61,13 +61,14 @@ func (a *server) getStats(ctx context.Context, in *getStatsInput) (*statsOutput,
 		return nil, err
 	}
 	defer done()
+	sight := a.reach(ctx)
 	a.records.EachChange(func(c *reloader.Change) {
-		if is(in.Cluster, c.Cluster) && is(in.Namespace, c.Config.Namespace) {
+		if is(in.Cluster, c.Cluster) && is(in.Namespace, c.Config.Namespace) && sight.sees(c.Cluster, c.Config.Namespace) {
 			tally.AddChange(c)
 		}
 	})
 	a.records.EachReload(func(r *reloader.Reload) {
-		if is(in.Cluster, r.Cluster) && is(in.Namespace, r.Workload.Namespace) {
+		if is(in.Cluster, r.Cluster) && is(in.Namespace, r.Workload.Namespace) && sight.sees(r.Cluster, r.Workload.Namespace) {
 			tally.AddReload(r)
 		}
 	})

@@ -11,14 +11,17 @@ import (
 
 // warnings says what any answer may be missing. Of the clusters that a question names, those that nobody has heard of are among that.
 func (a *server) warnings(ctx context.Context, named ...string) []string {
-	found := []string{}
+	found, sight := []string{}, a.reach(ctx)
 	if !a.records.CaughtUp() {
 		found = append(found, "The stored records are still being read; some may be missing.")
 	}
 	for _, name := range named {
-		if name != "" && a.records.CaughtUp() && !a.records.HasCluster(name) {
+		if name != "" && a.records.CaughtUp() && !(a.records.HasCluster(name) && sight.enters(name)) {
 			found = append(found, "Nothing is on record about a cluster "+name+".")
 		}
+	}
+	if sight.nothing(a.records.Clusters()) {
+		found = append(found, "Nothing is shown to you: no line of api.rights names one of your groups.")
 	}
 	return append(found, a.silence(ctx)...)
 }
@@ -37,14 +40,22 @@ func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
 
 // doubts says why the records of some clusters may not be those of now.
 func (a *server) doubts(ctx context.Context, some func(c *projection.ClusterState) bool) (found []string) {
-	now := time.Now()
+	now, sight, hidden := time.Now(), a.reach(ctx), false
 	for _, c := range a.records.Clusters() {
-		if why := view.Stale(c, now); why != "" && some(c) {
+		why := view.Stale(c, now)
+		switch {
+		case why == "" || !sight.enters(c.Name) || !some(c):
+		case sight.sees(c.Name, ""):
 			found = append(found, "Cluster "+c.Name+": "+why)
+		default:
+			hidden = true
 		}
 	}
 	if len(found) > 0 && !a.sees(ctx, Deed{Verb: listClusters.verb, Resource: listClusters.resource}) {
-		return []string{"Some clusters have not reported lately. Their records may be out of date."}
+		found, hidden = nil, true
+	}
+	if hidden {
+		found = append(found, "Some clusters have not reported lately. Their records may be out of date.")
 	}
 	return found
 }
@@ -52,8 +63,9 @@ func (a *server) doubts(ctx context.Context, some func(c *projection.ClusterStat
 // sight tells for one answer which namespaces the one who asks may look into: that of the question, which they were let to ask, and those where
 // they may do what is needed.
 type sight struct {
-	may  func(namespace string) (bool, error)
-	seen map[string]bool
+	reach reach
+	may   func(namespace string) (bool, error)
+	seen  map[string]bool
 	// hides says that something was left out.
 	hides bool
 	// fault is the problem that nobody can say what they may do.
@@ -63,7 +75,8 @@ type sight struct {
 // sightFrom returns the sight of those who were let to ask about a namespace; empty is all of them.
 func (a *server) sightFrom(ctx context.Context, namespace string, n need) *sight {
 	return &sight{
-		seen: map[string]bool{namespace: true},
+		reach: a.reach(ctx),
+		seen:  map[string]bool{namespace: true},
 		may: func(other string) (bool, error) {
 			if a.access == nil {
 				return true, nil
@@ -74,10 +87,10 @@ func (a *server) sightFrom(ctx context.Context, namespace string, n need) *sight
 	}
 }
 
-// of reports whether what is in a namespace may be shown. That of all namespaces is asked about once, before any single one.
-func (s *sight) of(namespace string) bool {
-	seen, ok := s.seen[namespace]
-	if !ok {
+// of reports whether what is in a namespace of a cluster may be shown. All namespaces are asked about once, before any single one.
+func (s *sight) of(cluster, namespace string) bool {
+	seen := s.reach.sees(cluster, namespace)
+	if seen && !s.seen[namespace] {
 		seen = s.look("") || s.look(namespace)
 	}
 	s.hides = s.hides || !seen
@@ -97,7 +110,7 @@ func (s *sight) look(namespace string) bool {
 // warnings says whether something was left out.
 func (s *sight) warnings() []string {
 	if s.hides {
-		return []string{"Workloads of namespaces that you may not look into are left out."}
+		return []string{"Workloads that you may not see are left out."}
 	}
 	return nil
 }
@@ -105,7 +118,7 @@ func (s *sight) warnings() []string {
 // visible returns the keys of workloads that may be shown.
 func (s *sight) visible(keys []projection.WorkloadKey) (visible []projection.WorkloadKey) {
 	for _, key := range keys {
-		if s.of(key.Workload.Namespace) {
+		if s.of(key.Cluster, key.Workload.Namespace) {
 			visible = append(visible, key)
 		}
 	}

@@ -79,11 +79,11 @@ type listWorkloadsInput struct {
 }
 
 func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*listed[view.Workload], error) {
-	now, clusterOf := time.Now(), a.clusterOf()
+	now, clusterOf, sight := time.Now(), a.clusterOf(), a.reach(ctx)
 	show := func(w *reloader.WorkloadRecord) view.Workload { return view.FromWorkload(w, clusterOf(w), now) }
 	match := func(w *reloader.WorkloadRecord) bool {
 		narrowed := in.State != "" || in.Unsettled
-		return in.WorkloadFilter.match(w) && (!narrowed || in.StateFilter.match(verdict.Judge(view.CaseOf(w, clusterOf(w), now))))
+		return in.WorkloadFilter.match(w) && sight.sees(w.Cluster, w.Workload.Namespace) && (!narrowed || in.StateFilter.match(verdict.Judge(view.CaseOf(w, clusterOf(w), now))))
 	}
 	return listing(ctx, a, "workloads", in.Paging, in.StateFilter, show,
 		func(from string, limit int) (projection.Page[reloader.WorkloadRecord], error) {

@@ -27,7 +27,7 @@ func (p *program) answer(context.Context) error {
 		if err != nil {
 			return fmt.Errorf("api: %w", err)
 		}
-		o.Access = gate
+		o.Access, o.Cluster, o.Rights = gate, p.settings.ClusterName, p.settings.API.Rights
 	}
 	handler, err := api.New(o)
 	if err != nil {

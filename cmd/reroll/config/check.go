@@ -194,6 +194,8 @@ func (c *Config) checkAPI() error {
 	case a.Auth == AuthToken && a.TLSCert == "" && !a.InsecureHTTP && open:
 		return fmt.Errorf("api.address %s can be reached from elsewhere, and tokens would cross the network in clear: set api.tlsCert and api.tlsKey, "+
 			"or api.insecureHTTP if something in front of it encrypts", a.Address)
+	case len(a.Rights) > 0 && a.Auth != AuthToken:
+		return errors.New("api.rights needs api.auth: token")
 	case len(a.Audiences) > 0 && a.Auth != AuthToken:
 		return errors.New("api.audiences needs api.auth: token")
 	case len(a.Hosts) > 0 && a.Auth == AuthToken:

@@ -91,6 +91,8 @@ type API struct {
 	// How clients [authenticate](api.md#who-may-ask). `none`: not at all, on a loopback address only. `token`: by a Kubernetes token. `anonymous`:
 	// not at all, on any address.
 	Auth string `yaml:"auth" oneOf:"none,token,anonymous"`
+	// At a hub: what groups of users [see](fleet.md#who-sees-what), each `GROUP CLUSTERS/NAMESPACES`, such as `team-shop prod-*/shop`.
+	Rights Rights `yaml:"rights"`
 	// Accepted audiences of tokens. Empty: those of the API server.
 	Audiences []string `yaml:"audiences"`
 	// Certificate file. Empty: plain HTTP.

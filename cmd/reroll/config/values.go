@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/reloader/control"
 )
@@ -70,6 +71,21 @@ func (w *Windows) parse(texts []string) (err error) {
 	}
 	*w, err = control.ParseWindows(text)
 	return err
+}
+
+// Rights say what groups of users see at a hub.
+type Rights []api.Right
+
+func (r *Rights) parse(texts []string) error {
+	*r = nil
+	for _, text := range texts {
+		right, err := api.ParseRight(text)
+		if err != nil {
+			return err
+		}
+		*r = append(*r, right)
+	}
+	return nil
 }
 
 // Size is a number of bytes; 0 is the default.
