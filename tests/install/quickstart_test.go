@@ -37,7 +37,9 @@ func TestQuickStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	r.Follow(t, guide.Commands(t, sections, "1. Install")...)
+	if notes := r.Follow(t, guide.Commands(t, sections, "1. Install")...); !strings.Contains(notes, "There is no volume: when the pod moves, the history is lost") {
+		t.Errorf("what the pod loses is not in the notes of the chart:\n%s", notes)
+	}
 	p := newPod(t)
 	p.start(ctx, t, cluster)
 	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
@@ -53,13 +55,13 @@ func TestQuickStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := r.Follow(t, guide.Commands(t, sections, "3. Edit, and ask why")...)
-	for _, want := range []string{"shop/Deployment/web", "settings", "kubectl-patch"} {
+	for _, want := range []string{"UpToDate: The workload runs with the newest content. It last rolled for ConfigMap shop/settings", "kubectl-patch"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q is not in what is told:\n%s", want, told)
 		}
 	}
-	if status := r.Follow(t, "reroll status"); !strings.Contains(status, "There is no volume: when the pod moves, the history is lost") {
-		t.Errorf("what the pod loses is not in the status:\n%s", status)
+	if status := r.Follow(t, "reroll status"); !strings.Contains(status, "healthy · 1 workload") {
+		t.Errorf("the status is:\n%s", status)
 	}
 	t.Logf("from nothing to rolled, and explained, in %s", time.Since(began).Round(time.Second))
 	r.Follow(t, guide.Commands(t, sections, "Remove")...)
