@@ -126,7 +126,7 @@ func (o *outputs) everything(r *room) map[string]said {
 	places := map[string]said{
 		"the log":               {[]byte(r.line.Reroll.Log()), "refused"},
 		"the log of the caller": {[]byte(o.caller.Log()), "password"},
-		"alerts":                {o.alerts.heard(), "here : "},
+		"alerts":                {o.alerts.heard(), "Reloader detected changes in "},
 		"calls of the webhook":  {o.calls.heard(), "password"},
 		"the stream of events":  {o.events.heard(), "changed"},
 	}
