@@ -253,7 +253,7 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 // while no process ran, or the pods wait for a config or a key that was not there.
 // Otherwise to ask for the pods would only cost a request for each roll.
 func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
-	if s.w.Roll() != workload.InPlace || d.instead() != reloader.ReasonReloaded {
+	if s.w.Roll() != workload.InPlace || d.instead() == reloader.ReasonNotified {
 		return false
 	}
 	written := plan.WrittenAt(s.w)
