@@ -32,7 +32,7 @@ func TestOtherGuides(t *testing.T) {
 			y := newYard(t, tool)
 			y.install(t)
 			r := newReader(t, tool, "config: {reload: {strategy: env-vars}}\n")
-			if said := r.follow(t, sortOut, nil); !strings.Contains(said, "3 workloads; moving in rolls 0; 0 with conflicts, 0 with typos, 0 with leftovers") {
+			if said := r.follow(t, sortOut, nil); !strings.Contains(said, "3 workloads; the first start rolls 0; 0 with conflicts, 0 with typos, 0 with leftovers") {
 				t.Errorf("it says:\n%s", said)
 			}
 			was, pods := y.generations(t), y.look(t)
