@@ -35,6 +35,8 @@ func (c *Cluster) recreate(ctx context.Context, kind workload.Kind, w *workload.
 	switch {
 	case err != nil:
 		return nil, err
+	case job.GetDeletionTimestamp() != nil && c.keeps(ctx, job):
+		return nil, fmt.Errorf("create %s again: %w", w.Ref(), errStillThere)
 	case job.GetDeletionTimestamp() != nil:
 		return nil, gone(kind, w.Name)
 	case finished(job):

@@ -126,6 +126,12 @@ func backupIn(secret *corev1.Secret, ring *digest.Ring) (backup, error) {
 	return b, nil
 }
 
+// keeps reports whether there is a backup of a Job, which is thus being recreated.
+func (c *Cluster) keeps(ctx context.Context, job *unstructured.Unstructured) bool {
+	_, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, backup{uid: job.GetUID()}.secretName(), metav1.GetOptions{})
+	return err == nil
+}
+
 // dropBackup deletes this version of a backup; what it cannot delete is left for RecoverJobs.
 func (c *Cluster) dropBackup(ctx context.Context, b backup) error {
 	err := c.client.CoreV1().Secrets(c.Namespace).Delete(ctx, b.secretName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &b.secret}})

@@ -38,7 +38,7 @@ func holdingTricks() []trick {
 }
 
 // notRolled is how Reroll says that an attempt failed, or that it waits until those of others have.
-const notRolled = `(?i)webhook|deadline|timeout|still there|being recreated|WaitingForNamespace`
+const notRolled = `(?i)webhook|deadline|timeout|still exists|WaitingForNamespace`
 
 var autoOnly = map[string]string{"reloader.stakater.com/auto": "true"}
 
