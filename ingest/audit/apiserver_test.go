@@ -108,10 +108,3 @@ func TestAgreesWithTheAPIServer(t *testing.T) {
 		}
 	}
 }
-
-func TestEmptyListOfTheAPIServer(t *testing.T) {
-	got, err := Decode(encode(t), options())
-	if err != nil || got.Received != 0 {
-		t.Errorf("got %+v, %v; want an empty result", got, err)
-	}
-}

@@ -157,52 +157,6 @@ func TestShippedBadItemsCostThemselvesAlone(t *testing.T) {
 	}
 }
 
-// TestWhatLooksLikeAnEnvelopeWithinAnEventIsNone: who writes objects must not be able to make up events of others.
-func TestWhatLooksLikeAnEnvelopeWithinAnEventIsNone(t *testing.T) {
-	forged := shippedEvent(t, "forged")
-	for _, member := range []string{"requestObject", "responseObject", "annotations", "user"} {
-		for _, inner := range []string{`{"items":[` + forged + `]}`, `{"data":"` + base64Of(forged) + `"}`, `{"log":` + quoted(forged) + `}`} {
-			body := strings.Replace(shippedEvent(t, "a"), `{"level"`, `{"`+member+`":`+inner+`,"level"`, 1)
-			got, err := DecodeShipped([]byte(body), shippedOptions())
-			if err != nil || len(got.Hints) != 1 || got.Hints[0].Config.Name != "a" || got.Received != 1 {
-				t.Errorf("%s of %.20s: got %+v, %v", member, inner, got, err)
-			}
-		}
-	}
-}
-
-func TestShippedBodiesWithoutEvents(t *testing.T) {
-	for _, body := range []string{"[]", list(), `{"records":[]}`, cloudWatch(), firehose("CWL CONTROL MESSAGE"), firehose()} {
-		if got, err := DecodeShipped([]byte(body), shippedOptions()); err != nil || len(got.Hints) != 0 {
-			t.Errorf("%s: got %+v, %v; want nothing, and no error", body, got, err)
-		}
-	}
-}
-
-// TestShippedBodiesOfSomethingElse: events in an envelope that Reroll does not know would be lost without a word. A body that holds nothing else
-// is refused; where it holds an event, too, the others are counted.
-func TestShippedBodiesOfSomethingElse(t *testing.T) {
-	a := shippedEvent(t, "a")
-	for name, body := range map[string]string{
-		"nothing":       "{}",
-		"Splunk":        `{"sourcetype":"audit","event":` + a + `}`,
-		"several":       `{"event":` + a + "}\n" + `{"event":` + a + "}\n",
-		"CloudEvent":    `{"specversion":"1.0","type":"audit","data":` + a + `}`,
-		"CloudEvents":   `[{"specversion":"1.0","type":"audit","data":` + a + `}]`,
-		"OTLP":          `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":` + quoted(a) + `}}]}]}]}`,
-		"other logs":    `{"log":` + quoted(`{"level":"info","msg":"hello"}`) + `}`,
-		"in a Firehose": firehose(`{"event":` + a + `}`),
-	} {
-		if got, err := DecodeShipped([]byte(body), shippedOptions()); !errors.Is(err, errNoEvents) || !errors.Is(err, ErrMalformed) {
-			t.Errorf("%s: got %+v, %v; want %v", name, got, err, errNoEvents)
-		}
-		got, err := DecodeShipped([]byte(body+"\n"+a), shippedOptions())
-		if err != nil || len(got.Hints) != 1 || got.Skipped[SkipNoEvent] == 0 {
-			t.Errorf("%s and an event: got %+v, %v; want one hint, and the others counted", name, got, err)
-		}
-	}
-}
-
 func TestShippedBodiesThatAreBad(t *testing.T) {
 	a := shippedEvent(t, "a")
 	for name, c := range map[string]struct {

@@ -10,20 +10,10 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/reroll-dev/reroll/ingest"
 	"github.com/reroll-dev/reroll/reloader"
 )
-
-func TestSinkThatHangs(t *testing.T) {
-	hangs := ingest.SinkFunc(func(ctx context.Context, _ []reloader.Hint) error {
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	r := start(t, func(_ *rig, o *Options) { o.Sink, o.Limits.Budget = hangs, 20*time.Millisecond })
-	checkBusy(t, r.must(r.client(true), r.request(strings.NewReader(body), nil)))
-}
 
 func TestBodyThatStopsArriving(t *testing.T) {
 	cases := map[string]struct {
@@ -44,28 +34,6 @@ func TestBodyThatStopsArriving(t *testing.T) {
 				t.Errorf("got %d and %d hints, want %d and none", w.Code, stored.count(), c.want)
 			}
 		})
-	}
-}
-
-func TestLateBodyGetsWhatIsLeftOfTheTime(t *testing.T) {
-	now := time.Now()
-	deadline := make(chan time.Duration, 1)
-	r := start(t, func(_ *rig, o *Options) {
-		o.Now = func() time.Time { return now }
-		o.Sink = ingest.SinkFunc(func(ctx context.Context, _ []reloader.Hint) error {
-			at, _ := ctx.Deadline()
-			deadline <- time.Until(at)
-			return nil
-		})
-	})
-	late := readerFunc(func(p []byte) (int, error) {
-		now = now.Add(25 * time.Second)
-		return 0, io.EOF
-	})
-	w := httptest.NewRecorder()
-	r.server.handler.ServeHTTP(w, r.request(io.MultiReader(strings.NewReader(body), late), nil))
-	if left := <-deadline; left > 4*time.Second || left < time.Second {
-		t.Errorf("%s left for storing, want the 4 s until the sender gives up", left)
 	}
 }
 

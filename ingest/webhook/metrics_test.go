@@ -33,16 +33,6 @@ func TestMetricsNameTheCluster(t *testing.T) {
 	}
 }
 
-// TestServedClustersBeginAtZero: what has not been counted yet is there, so that the first request is a rise.
-func TestServedClustersBeginAtZero(t *testing.T) {
-	r := start(t, func(_ *rig, o *Options) { o.Clusters = []string{"prod"} })
-	for _, name := range perCluster {
-		if n := len(r.series(name, "prod")); n == 0 {
-			t.Errorf("%s has no series of prod", name)
-		}
-	}
-}
-
 // TestClustersInMetricsAreBounded: over plain HTTP anyone on the machine can name clusters as they like.
 func TestClustersInMetricsAreBounded(t *testing.T) {
 	r := start(t, func(_ *rig, o *Options) {
@@ -88,17 +78,4 @@ func labelled(m *dto.Metric, value []string) bool {
 		}
 	}
 	return len(value) == 0
-}
-
-// TestNoHintIsYoungerThanNew: the clock of the API server may be ahead of ours.
-func TestNoHintIsYoungerThanNew(t *testing.T) {
-	r := start(t, nil)
-	r.must(r.client(true), r.request(strings.NewReader(strings.ReplaceAll(body, "2026-", "2096-")), nil))
-	ages := r.series("reroll_ingest_event_age_seconds", "audit")
-	if len(ages) != 1 || ages[0].GetHistogram().GetSampleCount() != 1 {
-		t.Fatalf("ages: %v", ages)
-	}
-	if sum := ages[0].GetHistogram().GetSampleSum(); sum < 0 {
-		t.Errorf("the ages of hints sum up to %v seconds", sum)
-	}
 }

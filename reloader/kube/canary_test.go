@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -110,24 +109,6 @@ func TestCanaryIsTouchedThroughEachAPIServer(t *testing.T) {
 	}
 }
 
-// TestCanaryOfEachKind: each kind is an object of its own, which says whether one has come back. Another field manager owns that.
-func TestCanaryOfEachKind(t *testing.T) {
-	for kind, resource := range map[reloader.ConfigKind]string{reloader.ConfigMap: "configmaps", reloader.Secret: "secrets"} {
-		h := newHerald(t)
-		for _, want := range []bool{false, true} {
-			if proven, err := clusterAt(t, h).TouchCanary(t.Context(), h.URL, kind, "id", want); err != nil || proven != want {
-				t.Errorf("%s: proven %t, %v", kind, proven, err)
-			}
-			if body := h.canaries[resource]; !strings.Contains(body, `"kind":"`+string(kind)+`"`) || !strings.Contains(body, `"touched":`) {
-				t.Errorf("%s: written is %s", resource, body)
-			}
-		}
-		if diff := cmp.Diff([]string{"reroll true", "reroll-proven true"}, h.managers); diff != "" {
-			t.Errorf("field managers (-want +got):\n%s", diff)
-		}
-	}
-}
-
 func TestAddressesWithoutASlice(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -149,17 +130,5 @@ func TestAddressesWithoutASlice(t *testing.T) {
 		if diff := cmp.Diff([]string{h.URL}, addresses); !tc.fails && diff != "" {
 			t.Errorf("%s (-want +got):\n%s%s", name, diff, tc.reason)
 		}
-	}
-}
-
-func TestAddressesAreBoundedAndSorted(t *testing.T) {
-	port := int32(6443)
-	slice := &discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{{Port: &port}, {}}}
-	for i := range 40 {
-		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("fd00::%x", 99-i)}})
-	}
-	got := addressesOf(slice)
-	if len(got) != maxCanaryAddresses || got[0] != "https://[fd00::3c]:6443" {
-		t.Errorf("%d addresses from %s on; want %d, from the smallest", len(got), got[0], maxCanaryAddresses)
 	}
 }

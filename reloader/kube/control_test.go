@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
-	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -55,41 +54,6 @@ func TestWatchControl(t *testing.T) {
 			refuse.Store(false)
 			if got := <-said; got != test.want || len(said) > 0 {
 				t.Errorf("heard %q, and %d more; want %q once", got, len(said), test.want)
-			}
-		})
-	}
-}
-
-// TestRunsHere: what Reroll leaves in its namespace shows it, what a command writes there does not, and who may not look is not told the contrary.
-func TestRunsHere(t *testing.T) {
-	named := func(kind, namespace, name string) runtime.Object {
-		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
-	}
-	for name, c := range map[string]struct {
-		object  runtime.Object
-		refused bool
-		want    bool
-	}{
-		"a canary":                   {named("ConfigMap", "ops", CanaryName), false, true},
-		"a digest key":               {named("Secret", "ops", KeySecret), false, true},
-		"what was written before":    {named("ConfigMap", "ops", control.ConfigMap), false, false},
-		"only something else":        {named("ConfigMap", "ops", "settings"), false, false},
-		"a canary of another place":  {named("ConfigMap", "reroll", CanaryName), false, false},
-		"nobody lets us look at all": {named("ConfigMap", "ops", "settings"), true, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			scheme := metadatafake.NewTestScheme()
-			if err := metav1.AddMetaToScheme(scheme); err != nil {
-				t.Fatal(err)
-			}
-			client := metadatafake.NewSimpleMetadataClient(scheme, c.object)
-			if c.refused {
-				client.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
-					return true, nil, errors.New("no right")
-				})
-			}
-			if got := (&Cluster{metadata: client, Namespace: "ops"}).RunsHere(t.Context()); got != c.want {
-				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}

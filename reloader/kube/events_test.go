@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -107,20 +106,6 @@ func TestEventsOf(t *testing.T) {
 	}
 }
 
-func TestEventsAreAboutTheWorkload(t *testing.T) {
-	w := web()
-	w.ResourceVersion = "7"
-	r := reloader.Reload{Outcome: reloader.ReasonReloaded, Attempt: reloader.Attempt{DecidedAt: noon}, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}
-	e := eventsOf(w, r)[0]
-	want := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7"}
-	if diff := cmp.Diff(want, e.InvolvedObject); diff != "" {
-		t.Errorf("involved object (-want +got):\n%s", diff)
-	}
-	if !e.FirstTimestamp.Time.Equal(noon) || !e.LastTimestamp.Time.Equal(noon) || e.Count != 1 {
-		t.Errorf("it tells of %s to %s, %d times", e.FirstTimestamp, e.LastTimestamp, e.Count)
-	}
-}
-
 // Names are what keeps an Event from being written twice.
 func TestEventNames(t *testing.T) {
 	name := func(change func(*workload.Workload, *reloader.Reload)) string {
@@ -153,30 +138,6 @@ func TestEventNames(t *testing.T) {
 		seen[got] = what
 		if wrong := validation.IsDNS1123Subdomain(got); wrong != nil {
 			t.Errorf("%s: the name %q is invalid: %v", what, got, wrong)
-		}
-	}
-}
-
-func TestComplaint(t *testing.T) {
-	e := warningOf(web(), eventInvalid, "annotation a: bad duration", noon)
-	want := told{"Warning", "InvalidSettings", "reroll", "annotation a: bad duration"}
-	if diff := cmp.Diff(want, told{e.Type, e.Reason, e.Source.Component, e.Message}); diff != "" {
-		t.Errorf("event (-want +got):\n%s", diff)
-	}
-	if later := warningOf(web(), eventInvalid, "annotation a: bad duration", noon.AddDate(0, 0, 1)); later.Name != e.Name {
-		t.Errorf("the same problem has the names %s and %s", e.Name, later.Name)
-	}
-	if other := warningOf(web(), eventInvalid, "annotation b: bad duration", noon); other.Name == e.Name {
-		t.Errorf("two problems have the name %s", e.Name)
-	}
-}
-
-func TestEventMessagesAreBounded(t *testing.T) {
-	long := strings.Repeat("é", 2000)
-	r := reloader.Reload{Outcome: reloader.ReasonRefused, Message: long, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}
-	for name, message := range map[string]string{"refused": eventsOf(web(), r)[0].Message, "complaint": warningOf(web(), eventInvalid, "x"+long, noon).Message} {
-		if len(message) > maxEventMessage || len(message) < maxEventMessage-utf8.UTFMax || !utf8.ValidString(message) {
-			t.Errorf("%s: %d bytes, valid UTF-8: %t", name, len(message), utf8.ValidString(message))
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -110,31 +109,6 @@ func TestBackup(t *testing.T) {
 	b.version += "x"
 	if _, err := b.secretIn("own", ring(t)); !apierrors.IsRequestEntityTooLargeError(err) {
 		t.Errorf("larger by one byte: %v", err)
-	}
-}
-
-func TestFinished(t *testing.T) {
-	condition := func(kind batchv1.JobConditionType, status string) []any {
-		return []any{map[string]any{"type": string(kind), "status": status}}
-	}
-	cases := map[string]struct {
-		reason     string
-		conditions []any
-		want       bool
-	}{
-		"running":           {"it has no conditions yet", nil, false},
-		"suspended":         {"it can be resumed", condition(batchv1.JobSuspended, "True"), false},
-		"complete":          {"it is done", condition(batchv1.JobComplete, "True"), true},
-		"failed":            {"it has given up", condition(batchv1.JobFailed, "True"), true},
-		"about to complete": {"its last pods end", condition(batchv1.JobSuccessCriteriaMet, "True"), true},
-		"about to fail":     {"its last pods end", condition(batchv1.JobFailureTarget, "True"), true},
-		"not failed":        {"the condition does not hold", condition(batchv1.JobFailed, "False"), false},
-	}
-	for name, test := range cases {
-		job := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": test.conditions}}}
-		if got := finished(job); got != test.want {
-			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
-		}
 	}
 }
 

@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,10 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -154,25 +151,6 @@ func TestLostLeadership(t *testing.T) {
 	})
 }
 
-// TestReleaseOfSomebodyElsesLease: the elector would release a Lease that another candidate has taken since it looked last.
-func TestReleaseOfSomebodyElsesLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset()
-		err := candidate(client).Lead(t.Context(), LeaseOptions{Identity: "a"}, func(ctx, _ context.Context) error {
-			taken := lease(t, client)
-			other := "b"
-			taken.Spec.HolderIdentity = &other
-			if _, err := client.CoordinationV1().Leases("ops").Update(ctx, taken, metav1.UpdateOptions{}); err != nil {
-				t.Error(err)
-			}
-			return nil
-		})
-		if err != nil || holder(t, client) != "b" {
-			t.Errorf("%v, and the holder is %q", err, holder(t, client))
-		}
-	})
-}
-
 // An answer that takes 9 s to arrive is no reason to lead 9 s longer.
 func TestSlowAnswersDoNotMakeATermLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -196,21 +174,6 @@ func TestSlowAnswersDoNotMakeATermLonger(t *testing.T) {
 	})
 }
 
-// A dry run next to the reloader that works must not take its place.
-func TestLeadInDryRun(t *testing.T) {
-	client := fake.NewClientset()
-	c := &Cluster{vital: client, options: Options{DryRun: true}}
-	err := c.Lead(t.Context(), LeaseOptions{Identity: "a"}, func(context.Context, context.Context) error {
-		if !c.Leading() {
-			t.Error("it does not lead")
-		}
-		return errOwn
-	})
-	if !errors.Is(err, errOwn) || len(client.Actions()) != 0 || c.Leading() {
-		t.Errorf("error %v, requests %v, leading afterwards: %t", err, client.Actions(), c.Leading())
-	}
-}
-
 func TestLeaderGauge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, registry := candidate(fake.NewClientset()), prometheus.NewRegistry()
@@ -229,28 +192,6 @@ func TestLeaderGauge(t *testing.T) {
 				t.Fatal(err)
 			}
 			show("0")
-		}
-	})
-}
-
-func TestCandidateSaysWhyItCannotLead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset()
-		client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, LeaseName, errOwn)
-		})
-		var log strings.Builder
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		err := candidate(client).Lead(ctx, LeaseOptions{Identity: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(context.Context, context.Context) error {
-			t.Error("it leads")
-			return nil
-		})
-		if err != nil {
-			t.Errorf("a candidate that never led: %v", err)
-		}
-		if n := strings.Count(log.String(), "lease cannot be read or written"); n != 1 || !strings.Contains(log.String(), "forbidden") {
-			t.Errorf("said %d times, want once:\n%s", n, log.String())
 		}
 	})
 }

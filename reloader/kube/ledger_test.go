@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -59,25 +58,6 @@ func TestLedgerWrites(t *testing.T) {
 	same(t, "again", []string{"create -shop.0"}, s.written())
 }
 
-// TestLedgerRefuses: what is too large leaves all else as it would be.
-func TestLedgerRefuses(t *testing.T) {
-	s := newServer()
-	l := s.ledger()
-	put(t, l, noted{ref("a"): "1"})
-	err := l.Put(t.Context(), "shop", noted{ref("a"): strings.Repeat("x", MaxLedgerEntry+1), ref("b"): "1", {Kind: "Deployment", Namespace: "other", Name: "c"}: "1"})
-	if !errors.Is(err, ErrLedgerFull) || errors.Is(err, ErrLedgerMoved) || !strings.Contains(err.Error(), "Deployment/shop/a") {
-		t.Errorf("error %v", err)
-	}
-	all, largest := noted{}, strings.Repeat("x", MaxLedgerEntry)
-	for i := range 1000 {
-		all[ref(fmt.Sprint("w", i))] = largest
-	}
-	if err := l.Put(t.Context(), "shop", all); !errors.Is(err, ErrLedgerFull) {
-		t.Errorf("64 MB: %v", err)
-	}
-	same(t, "what is stored", noted{ref("a"): "1", ref("b"): "1"}, loaded(t, s.ledger()))
-}
-
 // TestLedgerBirth: the ledger is as old as its oldest ConfigMap, and is born at the first start.
 func TestLedgerBirth(t *testing.T) {
 	s := newServer()
@@ -102,17 +82,6 @@ func TestLedgerBirth(t *testing.T) {
 	if at := born(dry); at < before {
 		t.Errorf("in a dry run: %d, before %d", at, before)
 	}
-}
-
-// TestLedgerDryRun: a dry run reads what there is and writes nothing.
-func TestLedgerDryRun(t *testing.T) {
-	s := newServer()
-	put(t, s.ledger(), noted{ref("a"): "1"})
-	s.written()
-	l := NewLedger(&Cluster{client: s, Namespace: "ops", options: Options{DryRun: true}})
-	same(t, "entries", noted{ref("a"): "1"}, loaded(t, l))
-	put(t, l, noted{ref("a"): "2"})
-	same(t, "writes", []string(nil), s.written())
 }
 
 // TestLedgerMoved: of two processes that have read the same, one writes, and the other learns what.
@@ -295,70 +264,5 @@ func TestLedgerCutShort(t *testing.T) {
 				t.Errorf("%d values are stored for %d entries, error %v", n, len(after), err)
 			}
 		})
-	}
-}
-
-// TestLedgerKeys: a key stands for one workload, also of a name that is too long for a key.
-func TestLedgerKeys(t *testing.T) {
-	longest := strings.Repeat("n", 253)
-	for _, ref := range []reloader.WorkloadRef{ref("web"), ref("web.v1"), ref(longest), ref(longest[:240]), ref(longest[:242]), ref(longest[:243])} {
-		key, prefix := keyOf(ref)
-		if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
-			t.Errorf("key %s: %v", key, problems)
-		}
-		if got, entry, ok := entryOf("shop", key, prefix+"{}\n"); !ok || got != ref || entry != "{}\n" {
-			t.Errorf("%s comes back as %s with entry %q, %v", ref, got, entry, ok)
-		}
-	}
-	hashed, _ := keyOf(ref(longest))
-	for name, bad := range map[string][2]string{
-		"no kind":                 {"web", "x"},
-		"empty kind":              {".web", "x"},
-		"no name":                 {"Deployment.", "x"},
-		"not a name":              {"Deployment.Web_1", "x"},
-		"no entry":                {"Deployment.web", ""},
-		"too long an entry":       {"Deployment.web", strings.Repeat("x", MaxLedgerEntry+1)},
-		"a hash without a name":   {hashed, "x"},
-		"a hash of another name":  {hashed, "web\nx"},
-		"a hash that is not said": {"Deployment..web", "web\nx"},
-	} {
-		if got, entry, ok := entryOf("shop", bad[0], bad[1]); ok {
-			t.Errorf("%s: %s, %.20q", name, got, entry)
-		}
-	}
-}
-
-// TestPageNames: each name belongs to one namespace, and says which ConfigMap it is.
-func TestPageNames(t *testing.T) {
-	for _, namespace := range []string{"shop", "shop-0", strings.Repeat("x", 63)} {
-		name := pageName(namespace, maxPages-1)
-		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-			t.Errorf("%s: %v", name, problems)
-		}
-		if i, other := pageNamed(namespace, name), pageNamed("shop-1", name); i != maxPages-1 || other != -1 {
-			t.Errorf("%s: %d, in another namespace %d", name, i, other)
-		}
-	}
-	for _, name := range []string{"", LedgerName, "reroll-ledger-shop", "reroll-ledger-shop.-1", "reroll-ledger-shop.64", "reroll-ledger-shop.+0", "reroll-ledger-shop.00", "reroll-ledger-shop.0x"} {
-		if i := pageNamed("shop", name); i != -1 {
-			t.Errorf("%q: %d", name, i)
-		}
-	}
-}
-
-func TestLedgerHolds(t *testing.T) {
-	l := NewLedger(&Cluster{Namespace: "reroll"})
-	for c, want := range map[reloader.Config]bool{
-		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: LedgerName}:                   true,
-		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: pageName("shop", 0)}:          true,
-		{Kind: reloader.ConfigMap, Namespace: "reroll"}:                                     false,
-		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: "reroll-ledgers"}:             false,
-		{Kind: reloader.Secret, Namespace: "reroll", Name: LedgerName}:                      false,
-		{Kind: reloader.ConfigMap, Namespace: "shop", Name: pageName("shop", 0)}:            false,
-		{Kind: reloader.ConfigMap, Namespace: "reroll", Name: "my-" + LedgerName + "-shop"}: false,
-	} {
-		if got := l.Holds(c); got != want {
-			t.Errorf("the ledger holds %s: %v", c, got)
-		}
 	}
 }

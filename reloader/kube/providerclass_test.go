@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
@@ -122,33 +120,6 @@ func TestProviderClassIsReadFromItsPodStatuses(t *testing.T) {
 	}
 }
 
-// TestProviderClassRemembersItsProof: an update proves nothing if a newer one was seen, by both the clock, which may be set back, and the order
-// of writes, which begins again when etcd is restored.
-func TestProviderClassRemembersItsProof(t *testing.T) {
-	for name, test := range map[string]struct {
-		second   int
-		version  string
-		unproven bool
-	}{
-		"who was ahead is gone": {4, "4", true}, "clock set back": {4, "6", false}, "etcd restored": {6, "1", false},
-	} {
-		s := newStore(t, vaultClass(), podStatusOf(t, "ahead", "vault", 3, 5, "db", "v3"))
-		before, err := s.Meta(t.Context(), vault)
-		if err != nil || before.Unproven {
-			t.Fatalf("%+v, %v", before, err)
-		}
-		other := podStatusOf(t, "behind", "vault", 2, test.second, "db", "v2")
-		other.SetResourceVersion(test.version)
-		if err := errors.Join(s.statuses.Tracker().Delete(providerPodStatuses, "shop", "ahead"), s.statuses.Tracker().Create(providerPodStatuses, other, "shop")); err != nil {
-			t.Fatal(err)
-		}
-		obj, err := s.Get(t.Context(), vault)
-		if err != nil || obj.Unproven != test.unproven || obj.ResourceVersion == before.ResourceVersion {
-			t.Errorf("%s: %+v, %v", name, obj.Meta, err)
-		}
-	}
-}
-
 func TestProviderClassWithoutOneOfItsParts(t *testing.T) {
 	status := podStatusOf(t, "a", "vault", 2, 5, "db", "v2")
 	cases := map[string]struct {
@@ -194,39 +165,6 @@ func TestProviderClassWithoutOneOfItsParts(t *testing.T) {
 			got.DataManager, got.DataWritten = "", time.Time{}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-			}
-		})
-	}
-}
-
-func TestProviderClassSelection(t *testing.T) {
-	selector, err := labels.Parse("reload=yes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	yes := map[string]string{"reload": "yes"}
-	for name, test := range map[string]struct {
-		class, status map[string]string
-		noClass       bool
-		want          bool
-	}{
-		"neither has the label":                  {},
-		"the class has it":                       {class: yes, want: true},
-		"a PodStatus has it":                     {status: yes, want: true},
-		"a PodStatus has it, and nobody a class": {status: yes, noClass: true, want: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			class, status := vaultClass(), podStatusOf(t, "a", "vault", 2, 5, "db", "v2")
-			class.Labels = test.class
-			status.SetLabels(test.status)
-			s := newStore(t, class, status)
-			if test.noClass {
-				class.Name = "another"
-				s = newStore(t, class, status)
-			}
-			s.options.ResourceSelector = selector
-			if meta, err := s.Meta(t.Context(), vault); err != nil || meta.Unselected == test.want {
-				t.Errorf("%+v, %v", meta, err)
 			}
 		})
 	}

@@ -40,21 +40,3 @@ func TestBehind(t *testing.T) {
 		})
 	}
 }
-
-func TestCovers(t *testing.T) {
-	for name, tc := range map[string]struct {
-		scope Scope
-		want  bool
-	}{
-		"all":           {Scope{}, true},
-		"named":         {Scope{Namespaces: []string{"b", "a"}, IgnoredNamespaces: []string{"a"}}, true},
-		"others, named": {Scope{Namespaces: []string{"b"}}, false},
-		"ignored":       {Scope{IgnoredNamespaces: []string{"a"}}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := tc.scope.covers("a"); got != tc.want {
-				t.Errorf("covers = %v, want %v", got, tc.want)
-			}
-		})
-	}
-}

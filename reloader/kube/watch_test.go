@@ -1,20 +1,14 @@
 package kube
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/textlogger"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -129,28 +123,5 @@ func TestScopeOfNamespaces(t *testing.T) {
 		if c.scope.narrow(&o); o.FieldSelector != c.fields || c.scope.selects() != c.selects {
 			t.Errorf("%s: fields %q, selects %t: %s", name, o.FieldSelector, c.scope.selects(), c.reason)
 		}
-	}
-}
-
-// TestAbsenceIsNoNoise: a resource that is not served is not logged; the first other error while nothing is listed is reported, and the next
-// ones are logged by client-go.
-func TestAbsenceIsNoNoise(t *testing.T) {
-	var log bytes.Buffer
-	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
-	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{}, nil, nil, cache.ReflectorOptions{Name: "rollouts"})
-	absence := fmt.Errorf("list: %w", apierrors.NewNotFound(workload.Rollout.Resource.GroupResource(), ""))
-	var said []error
-	for _, first := range []error{absence, errors.New("down")} {
-		var failed failures
-		handle := failed.handler(func() bool { return false }, func(err error) { said = append(said, err) })
-		for _, err := range []error{first, absence, errors.New("no permission")} {
-			handle(ctx, reflector, err)
-		}
-		if !failed.Load() {
-			t.Error("nothing has failed")
-		}
-	}
-	if len(said) != 1 || said[0].Error() != "down" || strings.Contains(log.String(), "not found") || !strings.Contains(log.String(), "no permission") {
-		t.Errorf("reported %v, logged:\n%s", said, log.String())
 	}
 }

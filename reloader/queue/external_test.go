@@ -15,8 +15,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // TestServerComesBack: what was stored continues after the server was away. While it is, calls fail and nothing that was stored is lost.
@@ -129,34 +127,6 @@ func TestUnsuitableServer(t *testing.T) {
 		if err == nil || Permanent(err) != tc.permanent || tc.is != nil && !errors.Is(err, tc.is) {
 			t.Errorf("%s: %v, permanent: %t", name, err, Permanent(err))
 		}
-	}
-}
-
-// TestMetrics: they have what the streams hold and what waits.
-func TestMetrics(t *testing.T) {
-	registry := prometheus.NewPedanticRegistry()
-	q := open(t, Options{Registerer: registry})
-	must(t, q.Put(testContext(t), hints(3)))
-	c := consume(t, q, func(Delivery) {})
-	eventually(t, "they are delivered", func() bool { return len(c.names()) == 3 })
-	want := map[string]float64{"reroll_queue_hints_unacknowledged": 3, "reroll_queue_hints_pending": 0, "reroll_queue_store_max_bytes": testStore}
-	families, err := registry.Gather()
-	must(t, err)
-	streams := 0
-	for _, f := range families {
-		if value, ok := want[f.GetName()]; ok && f.GetMetric()[0].GetGauge().GetValue() != value {
-			t.Errorf("%s is %v", f.GetName(), f.GetMetric())
-		}
-		if f.GetName() == "reroll_queue_stream_messages" {
-			streams = len(f.GetMetric())
-		}
-		delete(want, f.GetName())
-	}
-	if len(want) > 0 || streams != 3 {
-		t.Errorf("lacking %v, %d streams", want, streams)
-	}
-	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
-		t.Error(err, problems)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -163,44 +162,6 @@ func TestFollowBeginsAgainWhenAClusterIsRemoved(t *testing.T) {
 	must(t, q.AppendReload(ctx, reload("web", 2)))
 	f.expect(t, "caught up", "reload r-web-1", "reload r-web-2")
 }
-
-// TestSubjects: a record is stored on the subject that names it, and nothing else finds that subject.
-func TestSubjects(t *testing.T) {
-	c := reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop", Name: "a.b-c.d"}
-	if got, err := ConfigSubject(changePrefix, "blue", c); err != nil || got != "reroll.change.blue.secretproviderclass.shop.a.b-c.d" || clusterOf(got) != "blue" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if got, err := ConfigSubject(hintPrefix, "blue", reloader.Config{Kind: reloader.Secret, Namespace: "shop"}); err != nil || got != "reroll.hint.blue.secret.shop._" {
-		t.Errorf("%q, %v", got, err)
-	}
-	ref := reloader.WorkloadRef{Kind: "DeploymentConfig", Namespace: "shop", Name: "a.b"}
-	subject, err := workloadSubject(workloadPrefix, "blue", ref)
-	must(t, err)
-	if cluster, got, err := refOf(subject, ref.Kind); err != nil || cluster != "blue" || got != ref {
-		t.Errorf("%s %s %v", cluster, got, err)
-	}
-	for name, err := range map[string]error{
-		"a whole namespace has a change": second(ConfigSubject(changePrefix, "blue", reloader.Config{Kind: reloader.Secret, Namespace: "shop"})),
-		"a cluster with a dot":           second(ConfigSubject(changePrefix, "b.c", c)),
-		"a config of another cluster":    second(ConfigSubject(changePrefix, "blue", reloader.Config{Cluster: "red", Kind: reloader.Secret, Namespace: "n", Name: "a"})),
-		"a kind with a wildcard":         second(workloadSubject(workloadPrefix, "blue", reloader.WorkloadRef{Kind: "*", Namespace: "n", Name: "a"})),
-		"a kind of two tokens":           second(workloadSubject(workloadPrefix, "blue", reloader.WorkloadRef{Kind: "a.b", Namespace: "n", Name: "a"})),
-		"a kind that is another":         third(refOf(subject, "Deployment")),
-		"a subject that is too short":    third(refOf("reroll.workload.blue.x", "X")),
-	} {
-		if err == nil {
-			t.Error(name)
-		}
-	}
-	for _, subject := range []string{"", "reroll.at", "other.at.blue.HISTORY", strings.Repeat(".", 10)} {
-		if got := clusterOf(subject); got != "" {
-			t.Errorf("%q is of %q", subject, got)
-		}
-	}
-}
-
-func second(_ string, err error) error                        { return err }
-func third(_ string, _ reloader.WorkloadRef, err error) error { return err }
 
 // FuzzEvent: no message stops a follower.
 func FuzzEvent(f *testing.F) {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/nats-io/jwt/v2"
@@ -121,36 +120,5 @@ func TestTLS(t *testing.T) {
 	}
 	if _, err := Open(testContext(t), Options{URL: s.ClientURL(), Login: Login{CAFile: l.CAFile}, Logger: quiet()}); err == nil {
 		t.Error("got in without a certificate")
-	}
-}
-
-// TestWrongLogin shows that each wrong file is named in one line, before anybody is asked.
-func TestWrongLogin(t *testing.T) {
-	dir := t.TempDir()
-	junk, empty := secretFile(t, filepath.Join(dir, "junk"), "geheim"), secretFile(t, filepath.Join(dir, "empty"), " \n")
-	missing := filepath.Join(dir, "missing")
-	for name, tc := range map[string]struct {
-		login Login
-		want  string
-	}{
-		"no credentials":             {Login{Credentials: missing}, "credentials file " + missing},
-		"credentials that are none":  {Login{Credentials: junk}, "credentials file " + junk},
-		"no password":                {Login{User: "u", PasswordFile: missing}, missing},
-		"an empty password":          {Login{User: "u", PasswordFile: empty}, "password file " + empty},
-		"no CA":                      {Login{CAFile: missing}, missing},
-		"a CA that is none":          {Login{CAFile: junk}, junk},
-		"no certificate":             {Login{CertFile: missing, KeyFile: missing}, missing},
-		"a certificate that is none": {Login{CertFile: junk, KeyFile: junk}, "certificate"},
-		"a user without a password":  {Login{User: "u"}, "needs a password file"},
-		"a password without a user":  {Login{PasswordFile: junk}, "needs a password file"},
-		"a key without certificate":  {Login{KeyFile: junk}, "needs its key"},
-		"two ways":                   {Login{Credentials: junk, User: "u", PasswordFile: junk}, "only one of"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := Open(testContext(t), Options{URL: "nats://127.0.0.1:1", Login: tc.login, Logger: quiet()})
-			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v; want one line with %q", err, tc.want)
-			}
-		})
 	}
 }

@@ -88,22 +88,3 @@ func checkFlag(cmd *cobra.Command, word string) error {
 	}
 	return nil
 }
-
-// TestWrongCallsAreNoticed shows that the look above can fail.
-func TestWrongCallsAreNoticed(t *testing.T) {
-	for call, wrong := range map[string]bool{
-		"retry shop/Deployment/web":                       false,
-		"get changes --since 24h --limit 0 --output wide": false,
-		"pause -n shop -l app=cart --for 2h":              false,
-		"audit setup --for eks > policy.yaml":             false,
-		"serve --ingest-address :9443 …":                  false,
-		"retries shop/Deployment/web":                     true,
-		"audit policyd":                                   true,
-		"get changes --sinse 24h":                         true,
-		"pause -x shop":                                   true,
-	} {
-		if err := checkCall(call); (err != nil) != wrong {
-			t.Errorf("reroll %s: %v, want an error: %t", call, err, wrong)
-		}
-	}
-}

@@ -10,10 +10,6 @@ import (
 	"github.com/reroll-dev/reroll/api/ops"
 )
 
-var processStart = time.Now()
-
-func now() time.Duration { return time.Since(processStart) }
-
 func failures(checks []ops.Check) map[string]string {
 	found := map[string]string{}
 	for _, c := range checks {
@@ -22,24 +18,6 @@ func failures(checks []ops.Check) map[string]string {
 		}
 	}
 	return found
-}
-
-// TestHealthTellsOfChanges: who shows the state elsewhere need not ask all the time.
-func TestHealthTellsOfChanges(t *testing.T) {
-	told := 0
-	h := health{changed: func() { told++ }}
-	var answer error
-	h.add("moody", func(context.Context) error { return answer })
-	for i, step := range []struct {
-		answer error
-		told   int
-	}{{errBroken, 0}, {nil, 1}, {nil, 1}, {errBroken, 2}, {errNotProbed, 2}, {nil, 3}} {
-		answer = step.answer
-		h.look(t.Context())
-		if told != step.told {
-			t.Errorf("look %d: told %d times, want %d", i, told, step.told)
-		}
-	}
 }
 
 func TestHealthFollowsItsProbes(t *testing.T) {
@@ -82,29 +60,6 @@ func TestHealthFollowsItsProbes(t *testing.T) {
 		}
 		cancel()
 		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestHealthEndsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var h health
-		h.add("steady", func(context.Context) error { return nil })
-		house := newHouse(quiet())
-		house.start("health", h.run)
-		house.onEnd("slow part", func(context.Context) error {
-			if got := failures(h.state()); got["end"] != errEnding.Error() || got["steady"] != "" {
-				t.Errorf("while the process ends: %v", got)
-			}
-			return nil
-		})
-		house.onEnd("readiness", h.end)
-		synctest.Wait()
-		if got := failures(h.state()); len(got) != 0 {
-			t.Errorf("before the end: %v", got)
-		}
-		if err := house.close(); err != nil {
 			t.Error(err)
 		}
 	})

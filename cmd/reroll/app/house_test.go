@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -68,23 +67,6 @@ func TestHouseWaitsForParts(t *testing.T) {
 	})
 }
 
-func TestHouseGivesUpOnAPartThatStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(quiet())
-		ended := false
-		h.onEnd("store", func(context.Context) error { ended = true; return nil })
-		release := make(chan struct{})
-		h.start("worker", func(context.Context) error { <-release; return nil })
-		if err := h.close(); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "stop worker") {
-			t.Errorf("error %v does not name the part that stayed", err)
-		}
-		if !ended {
-			t.Error("one part that stays keeps the others from ending")
-		}
-		close(release)
-	})
-}
-
 // TestHouseEndsInTime shows that all ends together fit into the time that a pod is given.
 func TestHouseEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -140,14 +122,6 @@ func TestHouseFailsWithItsParts(t *testing.T) {
 	}
 }
 
-func TestHouseWaitsUntilAskedToEnd(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := newHouse(quiet()).wait(ctx); err != nil {
-		t.Errorf("being asked to end is an error: %v", err)
-	}
-}
-
 func TestHouseListens(t *testing.T) {
 	h := newHouse(quiet())
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") })
@@ -176,46 +150,4 @@ func TestHouseListens(t *testing.T) {
 		t.Fatalf("the port is not free after the end: %v", err)
 	}
 	_ = again.Close()
-}
-
-func TestRetryWaitsLonger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
-		p := &program{logger: slog.New(slog.NewTextHandler(&log, nil))}
-		var tries []string
-		start := now()
-		err := p.insist(t.Context(), "not yet", func(context.Context) error {
-			tries = append(tries, fmt.Sprint(now()-start))
-			if len(tries) < 9 {
-				return errBroken
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		want := []string{"0s", "100ms", "300ms", "700ms", "1.5s", "3.1s", "6.3s", "11.3s", "16.3s"}
-		if diff := cmp.Diff(want, tries); diff != "" {
-			t.Errorf("tries (-want +got):\n%s", diff)
-		}
-		if got := strings.Count(log.String(), `msg="not yet" error=broken`); got != 8 {
-			t.Errorf("%d failures are logged, want 8:\n%s", got, log.String())
-		}
-	})
-}
-
-func TestRetryEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		tries := 0
-		err := retry(ctx, longestPause, func() error {
-			if tries++; tries == 3 {
-				cancel()
-			}
-			return errBroken
-		})
-		if !errors.Is(err, context.Canceled) || tries != 3 {
-			t.Errorf("error %v after %d tries", err, tries)
-		}
-	})
 }

@@ -29,12 +29,3 @@ func TestStatusCountsHintsBySource(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestStatusIsHurriedOnce(t *testing.T) {
-	s := newStatus()
-	s.hurry()
-	s.hurry()
-	if len(s.news) != 1 {
-		t.Errorf("%d are due, want one", len(s.news))
-	}
-}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -157,46 +156,4 @@ func TestAuditCheck(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAuditCheckIsStopped: anyone who stops it waits for nothing more.
-func TestAuditCheckIsStopped(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stop() }))
-	t.Cleanup(server.Close)
-	if out, code := check(ctx, t, nil, "--server", server.URL); code != ExitFailed || !strings.Contains(out, "Stopped: the audit feed is not proven yet.") {
-		t.Errorf("code %d:\n%s", code, out)
-	}
-}
-
-// TestAuditCheckWithoutServer: where nothing answers, that is an error at once; where something did, it may again.
-func TestAuditCheckWithoutServer(t *testing.T) {
-	if out, code := check(t.Context(), t, nil, "--server", "http://127.0.0.1:1"); code != ExitFailed || !strings.Contains(out, "cannot reach Reroll at http://127.0.0.1:1") {
-		t.Errorf("code %d:\n%s", code, out)
-	}
-	var asked atomic.Int64
-	behind, _ := statuses(t, at(0, 0, feed("a", "waiting", 0)), at(9, 1, feed("a", "heard", 8)))
-	good, err := http.NewRequestWithContext(t.Context(), http.MethodGet, behind+"/api/v1/clusters", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) == 2 {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		response, err := http.DefaultClient.Do(good)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer response.Body.Close()
-		_, _ = io.Copy(w, response.Body)
-	}))
-	t.Cleanup(server.Close)
-	out, code := check(t.Context(), t, nil, "--server", server.URL)
-	if code != ExitDone || !strings.Contains(out, "! API: it does not answer: the server answers 502") {
-		t.Errorf("code %d:\n%s", code, out)
-	}
-	http.DefaultClient.CloseIdleConnections()
 }

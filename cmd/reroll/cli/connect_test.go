@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestServer: --server wins over the environment, the environment over the kubeconfig; without any, as in a pod, it is the loopback.
@@ -86,33 +85,5 @@ func TestToken(t *testing.T) {
 	}
 	if _, err := g.client("http://127.0.0.1:8080"); err != nil {
 		t.Errorf("a token may go to this machine: %v", err)
-	}
-}
-
-// TestPatience: a server that asks to come later is asked again, and not for ever.
-func TestPatience(t *testing.T) {
-	asked := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		if r.URL.Path == "/api/v1/soon" && asked == 2 {
-			_, _ = w.Write([]byte("{}"))
-			return
-		}
-		w.Header().Set("Retry-After", "1")
-		w.WriteHeader(http.StatusTooManyRequests)
-	}))
-	t.Cleanup(server.Close)
-	c, err := (&globals{}).client(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.http.CloseIdleConnections)
-	began := time.Now()
-	if _, err := c.get(t.Context(), "/api/v1/soon", nil); err != nil || asked != 2 || time.Since(began) < time.Second {
-		t.Errorf("asked %d times in %s: %v", asked, time.Since(began), err)
-	}
-	asked = 0
-	if _, err := c.get(t.Context(), "/api/v1/never", nil); err == nil || asked != patience {
-		t.Errorf("asked %d times: %v", asked, err)
 	}
 }

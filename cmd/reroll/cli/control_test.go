@@ -230,27 +230,3 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		})
 	}
 }
-
-// TestDeedsAreReported: a command that writes says what it has written, to people and to programs.
-func TestDeedsAreReported(t *testing.T) {
-	for name, c := range map[string]struct{ args, said, named, key string }{
-		"pause":  {"pause -A", "paused all workloads everywhere until resumed (ConfigMap reroll/reroll-control)", "reroll/ConfigMap/reroll-control", ""},
-		"resume": {"resume -n shop", "resumed all workloads in shop (ConfigMap reroll/reroll-control)", "reroll/ConfigMap/reroll-control", ""},
-		"retry":  {"retry shop/deploy/web", "asked for another try of shop/Deployment/web", "shop/Deployment/web", "reroll.dev/retry"},
-		"reload": {"reload shop/deploy/web --reason certificates", "asked for a roll of shop/Deployment/web", "shop/Deployment/web", "reroll.dev/requested"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for format, want := range map[string]string{"": c.said + "\n", "name": c.named + "\n", "jsonpath={.done} {.name} {.message}": name + " " + c.named + " " + c.said + "\n"} {
-				s, kubeconfig := newAPIServer(t, map[string]string{control.Key: document})
-				s.objects = []string{shop, web, ours}
-				said, _, err := run(t, append(strings.Fields(c.args), "--kubeconfig", kubeconfig, "-o", format)...)
-				if said != want || err != nil {
-					t.Errorf("%q, want %q: %v", said, want, err)
-				}
-				if c.key != "" && (s.annotations[c.key] == "" || strings.HasSuffix(s.annotations[c.key], " certificates") != (name == "reload")) {
-					t.Errorf("the workload was given %v", s.annotations)
-				}
-			}
-		})
-	}
-}

@@ -212,17 +212,6 @@ func TestSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestHubInOneProcess: an API with a NATS configuration has the NATS of the hub in it, and logs in there.
-func TestHubInOneProcess(t *testing.T) {
-	c, err := loaded(t, "", "--components=api", "--set=nats.config=hub.conf", "--set=nats.user=HUB", "--set=nats.passwordFile=p")
-	if err != nil || !c.Embeds() {
-		t.Fatal(err)
-	}
-	if o := c.NATS.Options(); o.ConfigFile != "hub.conf" || o.Login.User != "HUB" {
-		t.Errorf("%+v", o)
-	}
-}
-
 // TestStakaterFlags: the flags of Stakater Reloader mean here what they mean there.
 func TestStakaterFlags(t *testing.T) {
 	c, err := loaded(t, "", "--auto-reload-all", "--reload-on-create=true", "--reload-on-delete", "TRUE", "--is-Argo-Rollouts=true", "--enable-csi-integration",

@@ -2,7 +2,6 @@ package distribution
 
 import (
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,25 +39,6 @@ func TestEveryDistributionIsWhole(t *testing.T) {
 		}
 		if !strings.Contains(string(guide), "`"+d.Name+"`") {
 			t.Errorf("%s does not know %s", d.Guide(), d.Name)
-		}
-	}
-}
-
-func TestHeadersAreComments(t *testing.T) {
-	for _, d := range All {
-		kubeconfig := ""
-		if d.Dir != "" {
-			kubeconfig = d.KubeconfigHeader()
-		}
-		for line := range strings.Lines(d.PolicyHeader() + kubeconfig) {
-			if !strings.HasPrefix(line, "# ") {
-				t.Errorf("%s: %q is no comment", d.Name, line)
-			}
-		}
-		for _, f := range d.Flags() {
-			if kubeconfig != "" && !strings.Contains(kubeconfig, f.String()+"\n") {
-				t.Errorf("%s does not say %s", d.Name, f)
-			}
 		}
 	}
 }
@@ -191,26 +171,6 @@ func TestSettingsHoldTheFiles(t *testing.T) {
 			if !slices.Contains(values, "level=None") {
 				t.Errorf("%s does not hold the policy:\n%s", d.Name, text)
 			}
-		}
-	}
-}
-
-// TestSettingsMountTheFolder: an API server in a pod sees the folder that its flags name.
-func TestSettingsMountTheFolder(t *testing.T) {
-	for _, d := range All {
-		switch d.Name {
-		case "k3s", "k0s", "rke2", "minikube", "kops":
-			continue // a process of the host, or a folder that is mounted anyway
-		}
-		if d.Dir == "" {
-			continue
-		}
-		text, err := d.WriteSettings(with(policy, kubeconfig))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Contains(leaves(t, d, text), "mountPath="+path.Clean(d.Dir)) {
-			t.Errorf("%s does not mount %s:\n%s", d.Name, d.Dir, text)
 		}
 	}
 }
