@@ -34,20 +34,6 @@ func (w *world) mark() (string, bool) {
 func TestAbsence(t *testing.T) {
 	gone := func(w *world) { w.must(w.delete(alice, app)) }
 	each(t, scenario.Settings{}, worlds{
-		"an apply that makes what is not there, which the API server calls a patch": func(_ *testing.T, w *world) {
-			put := w.cluster.audit
-			w.cluster.audit = func(h reloader.Hint) {
-				if h.Verb == reloader.VerbCreate {
-					h.Verb, h.Code = reloader.VerbPatch, http.StatusCreated
-				}
-				put(h)
-			}
-			w.deploy("web", auto, "app")
-			w.settled()
-			w.give("app", "1")
-			w.rolls(0)
-			w.edited("2", 1)
-		},
 		"a deletion in a namespace that ends": func(t *testing.T, w *world) {
 			w.configure = absences(false, true)
 			w.usually()

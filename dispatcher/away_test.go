@@ -14,28 +14,6 @@ import (
 // TestAway: what is not there for a while.
 func TestAway(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		// The record of a workload whose kind is not served when a process starts stays, and with it what is known of the workload: a change that came
-		// meanwhile rolls it when the kind is back. The record of one that is gone by then goes. The changes of its configs are needed as long.
-		"kind away at start": func(t *testing.T, w *world) {
-			w.usual()
-			w.deploy("gone", auto, "app")
-			w.settled()
-			w.stop()
-			w.serve(nil, "Deployment")
-			w.edit(alice, app, "2")
-			p := w.start()
-			w.pass(10 * time.Minute)
-			if _, known := w.store.recordOf(webRef); !known {
-				t.Fatal("the record was deleted although nobody could see the workload")
-			}
-			w.must(w.delete(alice, "Deployment/gone"))
-			w.serve(p, "")
-			w.pass(10 * time.Minute)
-			w.rolled(web, 1)
-			if _, known := w.store.recordOf(webNamed("gone")); known {
-				t.Error("the record of a workload that is gone stays")
-			}
-		},
 		// The store comes back empty under a running dispatcher, which stores the record of each workload once more, also of those of a kind that is
 		// not served now. Nothing rolls by that, nor by the next start.
 		"lost records": func(t *testing.T, w *world) {

@@ -1,7 +1,6 @@
 package dispatcher_test
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -139,51 +138,6 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{secretRef: {name: 
 // TestConsent: what other namespaces share, or not.
 func TestConsent(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		// What is written while it is shared is a change. What is written while it is not shared any more is one from when it is shared again.
-		"a workload begins with what a config has when it is shared first": func(t *testing.T, w *world) {
-			w.keep("")
-			w.pass(2 * time.Second)
-			w.deploy("web", `reroll.dev/secrets: theirs/kept`, "app")
-			w.give("app", "1")
-			w.start()
-			rolls := int64(0)
-			for round := range 3 {
-				content := func(n int) string { return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d/%d", round, n)) }
-				w.pass(time.Minute)
-				w.editKept(content(0))
-				w.pass(time.Minute)
-				w.rolled(web, rolls)
-				w.annotateKept("reroll.dev/share-with", scenario.DefaultNamespace)
-				w.pass(time.Minute)
-				if round > 0 {
-					rolls++
-				}
-				w.rolled(web, rolls)
-				w.editKept(content(1))
-				w.pass(time.Minute)
-				rolls++
-				w.rolled(web, rolls)
-				// Both in one request: it is shared, and it is another content from then on.
-				w.annotateKept("reroll.dev/share-with", "")
-				w.pass(time.Minute)
-				w.must(w.patch(bob, kept, "application/merge-patch+json",
-					fmt.Appendf(nil, `{"metadata":{"annotations":{"reroll.dev/share-with":"*"}},"data":{"a":%q}}`, content(2))))
-				w.pass(time.Minute)
-				rolls++
-				w.rolled(web, rolls)
-				w.annotateKept("reroll.dev/share-with", "")
-				w.editKept(content(3))
-				w.pass(time.Minute)
-				w.rolled(web, rolls)
-				if round == 1 {
-					w.stop()
-					w.start()
-				}
-			}
-			if got := w.outcomes(webRef); got[reloader.ReasonNotShared] > 0 || got[reloader.ReasonReloaded] != int(rolls) {
-				t.Errorf("outcomes %v", got)
-			}
-		},
 		"what is pending for a config that is not shared any more is not carried out, and not told": func(t *testing.T, w *world) {
 			w.keep(`reroll.dev/share-with: "*"`)
 			w.deploy("web", `reroll.dev/secrets: theirs/kept, reroll.dev/window: 1m`, "app")

@@ -71,13 +71,3 @@ func (w *world) markAsStakater(entries string) {
 	body := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":%q,"value":%q}]}]}}}}`, appVariable, scenario.StakaterHash(entries))
 	w.must(w.patch(reloader.Actor{User: "reloader", FieldManager: "Reloader"}, web, types.StrategicMergePatchType, body))
 }
-
-// nightly creates a CronJob that uses app, whose spec begins so.
-func (w *world) nightly(spec string) {
-	w.t.Helper()
-	w.give("app", "1")
-	w.must(w.create(alice, object(w.t, `
-kind: CronJob
-metadata: {name: nightly, annotations: {`+auto+`}}
-spec: {`+spec+`jobTemplate: {spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}}}`)))
-}

@@ -91,32 +91,21 @@ func TestRollout(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		"it rolls out":                          {[]step{say(2, halfNew), say(2, allNew)}, "RolledOut"},
-		"not begun":                             {[]step{say(1, allNew)}, ""},
-		"it stalls, and rolls out":              {[]step{say(2, gaveUp), say(2, halfNew), say(2, allNew)}, "Stalled RolledOut"},
-		"somebody else's template":              {[]step{say(2, halfNew), func(w *world) { w.image(web, "next") }, say(3, halfNew)}, "Overtaken"},
-		"another generation is no template":     {[]step{say(2, halfNew), spec(`{"minReadySeconds":1}`), say(2, allNew)}, "RolledOut"},
-		"each reload has its own end":           {[]step{say(2, halfNew), edit("3"), say(3, allNew)}, "Overtaken; RolledOut"},
-		"the content comes back during a pause": {[]step{paused, say(1, allOld), edit("1"), say(1, allNew)}, "WaitingForOperator Overtaken; RolledOut"},
-		"a pause, and a new process":            {[]step{paused, say(1, allOld), ends, resumed, say(2, halfNew), starts, passes(deadline)}, "WaitingForOperator Stalled"},
-		"a long pause":                          {[]step{paused, say(1, allOld), passes(2 * deadline), resumed, say(2, halfNew), say(2, allNew)}, "WaitingForOperator RolledOut"},
-		"from the end of a pause it has time":   {[]step{paused, say(1, allOld), passes(2 * deadline), resumed, say(2, halfNew), passes(deadline - time.Minute)}, "WaitingForOperator Rolling"},
-		"and no more than that":                 {[]step{paused, say(1, allOld), passes(2 * deadline), resumed, say(2, halfNew), passes(deadline)}, "WaitingForOperator Stalled"},
-		"no replicas":                           {[]step{spec(`{"replicas":0}`), say(2, `"replicas":0`)}, "WaitingForOperator"},
-		"the deadline":                          {[]step{say(2, halfNew), passes(deadline)}, "Stalled"},
-		"no controller":                         {[]step{spec(`{"progressDeadlineSeconds":600}`), passes(deadline)}, "Stalled"},
-		"deleted":                               {[]step{deleted}, "Overtaken"},
-		"made anew, and seen alone": {[]step{func(w *world) { w.stall() }, deleted, func(w *world) {
-			w.deploy("web", auto, "app")
-			w.mu.Lock()
-			w.late = w.late[1:]
-			w.mu.Unlock()
-			w.catchUp()
-		}}, "Overtaken"},
-		"opted out":              {[]step{func(w *world) { w.says(web, `{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`) }}, "Overtaken"},
-		"it ends for the next":   {[]step{ends, starts, say(2, allNew)}, "RolledOut"},
-		"the deadline stays":     {[]step{ends, say(2, halfNew), passes(deadline - time.Minute), starts, passes(2 * time.Minute)}, "Stalled"},
-		"the connection is lost": {[]step{func(w *world) { w.store.lose(nil, errLost) }, say(2, allNew), passes(time.Minute), func(w *world) { w.store.lose(nil, nil) }, passes(time.Minute)}, "RolledOut"},
+		"it rolls out":                {[]step{say(2, halfNew), say(2, allNew)}, "RolledOut"},
+		"not begun":                   {[]step{say(1, allNew)}, ""},
+		"it stalls, and rolls out":    {[]step{say(2, gaveUp), say(2, halfNew), say(2, allNew)}, "Stalled RolledOut"},
+		"somebody else's template":    {[]step{say(2, halfNew), func(w *world) { w.image(web, "next") }, say(3, halfNew)}, "Overtaken"},
+		"each reload has its own end": {[]step{say(2, halfNew), edit("3"), say(3, allNew)}, "Overtaken; RolledOut"},
+		"a pause, and a new process":  {[]step{paused, say(1, allOld), ends, resumed, say(2, halfNew), starts, passes(deadline)}, "WaitingForOperator Stalled"},
+		"a long pause":                {[]step{paused, say(1, allOld), passes(2 * deadline), resumed, say(2, halfNew), say(2, allNew)}, "WaitingForOperator RolledOut"},
+		"and no more than that":       {[]step{paused, say(1, allOld), passes(2 * deadline), resumed, say(2, halfNew), passes(deadline)}, "WaitingForOperator Stalled"},
+		"no replicas":                 {[]step{spec(`{"replicas":0}`), say(2, `"replicas":0`)}, "WaitingForOperator"},
+		"the deadline":                {[]step{say(2, halfNew), passes(deadline)}, "Stalled"},
+		"no controller":               {[]step{spec(`{"progressDeadlineSeconds":600}`), passes(deadline)}, "Stalled"},
+		"deleted":                     {[]step{deleted}, "Overtaken"},
+		"opted out":                   {[]step{func(w *world) { w.says(web, `{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`) }}, "Overtaken"},
+		"it ends for the next":        {[]step{ends, starts, say(2, allNew)}, "RolledOut"},
+		"the connection is lost":      {[]step{func(w *world) { w.store.lose(nil, errLost) }, say(2, allNew), passes(time.Minute), func(w *world) { w.store.lose(nil, nil) }, passes(time.Minute)}, "RolledOut"},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.configure = func(o *dispatcher.Options) { o.RolloutDeadline = deadline }

@@ -7,9 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -77,25 +74,6 @@ func TestStart(t *testing.T) {
 			}
 			w.pass(quiet)
 			w.crowdRolled(1)
-		},
-		"where configs may not be listed, a start reads the metadata of each": func(t *testing.T, w *world) {
-			w.crowd()
-			taken := w.requestsIn(func(verb string) error {
-				if verb == "list" {
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errLost)
-				}
-				return nil
-			})
-			w.settled()
-			w.stop()
-			taken()
-			w.edit(alice, "ConfigMap/crowd/c-7", "2")
-			w.start()
-			if got := taken(); len(got) < crowdSize || !slices.Contains(got, "meta") {
-				t.Errorf("the requests were %v, want the metadata of each", got)
-			}
-			w.pass(quiet)
-			w.rolled(scenario.NewRef("Deployment", "crowd", "web"), 1)
 		},
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/turn"
@@ -99,48 +98,6 @@ func TestStatus(t *testing.T) {
 				t.Errorf("lines by stage (-want +got):\n%s", diff)
 			}
 		},
-	})
-}
-
-// TestStatusTellsOfTheLag: what is on its way lags, also while patches fail; what somebody holds back, or has to fix, does not.
-func TestStatusTellsOfTheLag(t *testing.T) {
-	inWorld(t, scenario.Settings{Window: scenario.Duration(20 * time.Second), MaxWait: scenario.Duration(time.Minute)}, func(t *testing.T, w *world) {
-		p := w.usually()
-		look := func(when string, lag time.Duration) {
-			t.Helper()
-			s := p.Status()
-			if got := s.At.Sub(s.OldestPendingAt).Round(time.Second); lag == 0 && !s.OldestPendingAt.IsZero() || lag > 0 && (s.OldestPendingAt.IsZero() || got != lag) {
-				t.Errorf("%s: on its way since %s, a lag of %s; want %s", when, s.OldestPendingAt, got, lag)
-			}
-		}
-		look("nothing has changed", 0)
-		w.failing(only("patch", "/web", apierrors.NewInternalError(errLost)))
-		w.edit(alice, app, "2")
-		w.pass(10 * time.Second)
-		look("in its quiet window", 10*time.Second)
-		w.pass(30 * time.Second)
-		w.held(reloader.ReasonRetrying)
-		look("patches fail", 40*time.Second)
-		p.SetControl(control.Frozen(control.Freeze{}))
-		w.pass(20 * time.Second)
-		w.held(reloader.ReasonFrozen)
-		look("frozen", 0)
-		p.SetControl(control.Control{})
-		w.failing(only("patch", "/web", apierrors.NewForbidden(deployments, "web", errNoRight)))
-		w.pass(time.Minute)
-		w.held(reloader.ReasonRefused)
-		look("refused", 0)
-		w.failing(nil)
-		w.pass(time.Hour)
-		w.rolled(web, 1)
-		look("all has rolled", 0)
-		w.failing(only("patch", "/web", apierrors.NewInternalError(errLost)))
-		w.edit(alice, app, "3")
-		w.pass(5 * time.Minute)
-		w.held(reloader.ReasonFailing)
-		look("patches have failed for long", 5*time.Minute)
-		w.pass(time.Minute)
-		look("and still do", 6*time.Minute)
 	})
 }
 

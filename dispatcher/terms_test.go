@@ -13,30 +13,6 @@ import (
 // TestTerms: what the record of a workload says before anything changes.
 func TestTerms(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		// The record says what the workload lacks, and is written again when that changes.
-		"what is missing": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.waved()
-			w.settled()
-			more := reloader.Config{Kind: reloader.ConfigMap, Namespace: scenario.DefaultNamespace, Name: "more"}
-			says := func(missing ...reloader.Missing) {
-				t.Helper()
-				record, _ := w.store.recordOf(webRef)
-				if diff := cmp.Diff(missing, record.Missing); diff != "" {
-					t.Errorf("missing (-want +got):\n%s", diff)
-				}
-			}
-			gone := reloader.Missing{Config: more, Required: true, Awaited: true}
-			says(gone)
-			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {c: "1"}}`)))
-			w.pass(quiet)
-			says(reloader.Missing{Config: more, Keys: []string{"b"}, Required: true, Awaited: true})
-			w.says("ConfigMap/more", `{"data":{"b":"1"}}`)
-			says()
-			w.must(w.delete(alice, "ConfigMap/more"))
-			w.pass(quiet)
-			says(gone)
-		},
 		// The record of the workload says so, with the name that was probably meant, until it exists; what is optional is not missed.
 		"a config that is named or mounted and does not exist never changes": func(t *testing.T, w *world) {
 			w.must(w.create(alice, object(t, `{kind: Secret, metadata: {name: api-password}, stringData: {token: "1"}}`)))
@@ -97,37 +73,6 @@ spec:
 			w.rolls(1)
 			w.held("")
 		},
-	})
-}
-
-// TestTermsOfWhatComesToNothing: the record says why a workload is not rolled at all, and which keys matter to it; and says it again when either
-// changes, so that anyone who reads it foresees what becomes of a change.
-func TestTermsOfWhatComesToNothing(t *testing.T) {
-	const nightly scenario.Ref = "CronJob/nightly"
-	nightlyRef := reloader.WorkloadRef{Kind: "CronJob", Namespace: scenario.DefaultNamespace, Name: "nightly"}
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.nightly("suspend: true, ")
-		w.deploy("web", auto+`, reroll.dev/keys: "used, *.yaml ,,!debug*"`, "app")
-		w.settled()
-		says := func(ref reloader.WorkloadRef, dormant reloader.Reason, keys string) {
-			t.Helper()
-			if record, _ := w.store.recordOf(ref); record.Dormant != dormant || record.Keys != keys {
-				t.Errorf("%s: dormant %q, keys %q, want %q, %q", ref, record.Dormant, record.Keys, dormant, keys)
-			}
-		}
-		says(nightlyRef, reloader.ReasonSuspended, "")
-		says(webRef, "", "used,*.yaml,!debug*")
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		for ref, want := range map[reloader.WorkloadRef]reloader.Reason{nightlyRef: reloader.ReasonSuspended, webRef: reloader.ReasonKeysUnused} {
-			if got := w.outcomes(ref); len(got) != 1 || got[want] != 1 {
-				t.Errorf("outcomes of %s: %v, want %s as its record foretells", ref, got, want)
-			}
-		}
-		w.says(nightly, `{"spec":{"suspend":false}}`)
-		says(nightlyRef, "", "")
-		w.says(web, `{"metadata":{"annotations":{"reroll.dev/keys":"("}}}`)
-		says(webRef, "", "")
 	})
 }
 

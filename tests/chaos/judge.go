@@ -43,8 +43,6 @@ const (
 	doubled = "doubled"
 	// stale: a mark went back to a content that the config no longer had.
 	stale = "stale"
-	// untrue: a process said of itself what was not so.
-	untrue = "untrue"
 )
 
 // judge compares what a workload went through with the contents that its configs had, each given as a hash, oldest first, without

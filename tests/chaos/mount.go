@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// disk is where the embedded NATS has its files: a folder, or a file system of its own, which can be full or lose its power.
+// disk is where the embedded NATS has its files: a folder, or a file system of its own, which can lose its power.
 type disk struct {
 	// kind is that of the file system; none if it is empty.
 	kind string
@@ -17,11 +17,8 @@ type disk struct {
 	folder, image string
 }
 
-// The kinds of file systems.
-const (
-	tmpfs = "tmpfs"
-	ext4  = "ext4"
-)
+// ext4 is the only kind of file system.
+const ext4 = "ext4"
 
 // diskSize is that of a file system.
 const diskSize = 96 << 20
@@ -39,9 +36,6 @@ func (d disk) mount(ctx context.Context) error {
 	}
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w: only root may", errNoMount)
-	}
-	if d.kind == tmpfs {
-		return mounting(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", diskSize), "chaos", d.folder)
 	}
 	if _, err := os.Stat(d.image); errors.Is(err, os.ErrNotExist) {
 		if err := d.format(ctx); err != nil {
@@ -86,23 +80,6 @@ func mounting(ctx context.Context, name string, args ...string) error {
 		return fmt.Errorf("%w: %s: %w: %s", errNoMount, name, err, output)
 	}
 	return nil
-}
-
-// fill takes all the room that is left, and returns the file that takes it.
-func (d disk) fill() (string, error) {
-	name := filepath.Join(d.folder, "filled")
-	file, err := os.Create(name)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close() //nolint:errcheck // that it could not be written is what is wanted
-	for size := 1 << 20; size > 0; size /= 2 {
-		block := make([]byte, size)
-		for err = nil; err == nil; {
-			_, err = file.Write(block)
-		}
-	}
-	return name, nil
 }
 
 // powerCut puts in the place of the mounted file system what of it had reached the device: what the kernel still had in its

@@ -8,11 +8,8 @@ import (
 // TestOrdeals does to Reroll what comes once in a while.
 func TestOrdeals(t *testing.T) {
 	tests := map[string]func(*options){
-		"full disk":            func(o *options) { o.Disk, o.Ordeal, o.Time = tmpfs, fullDisk, 8*time.Second },
-		"power cut":            func(o *options) { o.Disk, o.Ordeal, o.Time = ext4, powerCut, 8*time.Second },
-		"second process":       func(o *options) { o.Ordeal, o.Time = secondProcess, 2*time.Second },
-		"killed and wiped":     func(o *options) { o.Ordeal, o.Time, o.Rate = wipe, time.Minute, 60 },
-		"killed, wiped: roles": func(o *options) { o.Ordeal, o.Time, o.Rate, o.Roles = wipe, time.Minute, 60, true },
+		"power cut":        func(o *options) { o.Disk, o.Ordeal, o.Time = ext4, powerCut, 8*time.Second },
+		"killed and wiped": func(o *options) { o.Ordeal, o.Time, o.Rate = wipe, time.Minute, 60 },
 	}
 	for name, with := range tests {
 		t.Run(name, func(t *testing.T) {

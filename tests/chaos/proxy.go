@@ -42,9 +42,8 @@ type proxy struct {
 	// promised is how many hints ingest has acknowledged at least: one for each config that was written in a batch.
 	promised uint64
 
-	// unavailable are those of the refused batches that were answered with 503.
-	batches, dropped, repeats, cuts, refused, unavailable atomic.Int64
-	echoes                                                sync.WaitGroup
+	batches, dropped, repeats, cuts, refused atomic.Int64
+	echoes                                   sync.WaitGroup
 }
 
 // maxBatch bounds what is read of one batch.
@@ -138,9 +137,6 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *proxy) note(code int, body []byte) {
 	if code >= http.StatusMultipleChoices {
 		p.refused.Add(1)
-		if code == http.StatusServiceUnavailable {
-			p.unavailable.Add(1)
-		}
 		return
 	}
 	p.mu.Lock()

@@ -60,7 +60,7 @@ func (c *course) report(tormented, caughtUp time.Duration, faults []fault) repor
 	all, unseen := c.witness.rolls()
 	add("template changes", all)
 	add("of these counted, and not shown by a watch", unseen)
-	for _, kind := range []string{lost, doubled, stale, untrue} {
+	for _, kind := range []string{lost, doubled, stale} {
 		add(kind, count(faults, kind))
 	}
 	return r

@@ -49,7 +49,7 @@ type options struct {
 	KeepLogs bool
 	// Ordeal is done to Reroll instead of the torment, and says when the writer writes. Nil: the torment.
 	Ordeal func(context.Context, *course) error
-	// Disk is the kind of file system that the embedded NATS has for itself, tmpfs or ext4. Empty: none, its files lie among others.
+	// Disk is the kind of file system that the embedded NATS has for itself, ext4. Empty: none, its files lie among others.
 	Disk string
 	// Meddle is done once all is quiet. Nil: nothing.
 	Meddle func(context.Context, *world) error
