@@ -71,3 +71,26 @@ func (who *tenant) noWrites() {
 	who.generations(who.own, before+2, "web") // the annotation is one write, the roll the other
 	who.rollTheirs(2)
 }
+
+// TestTokensOfNobody: a token that the API server did not make, or made for another service, lets nobody in.
+func TestTokensOfNobody(t *testing.T) {
+	who := newTenant(t)
+	elsewhere, err := account(who.ctx, who.own, "elsewhere", "another-service")
+	who.must(err)
+	if code, answer := who.ask(who.token, http.MethodGet, "/api/v1/self", nil); code != http.StatusOK {
+		t.Errorf("the tenant's own: %d %s", code, answer)
+	}
+	for name, token := range map[string]string{
+		"none":             "",
+		"no token":         "garbage",
+		"a signature":      who.token[:strings.LastIndex(who.token, ".")] + ".AAAA",
+		"another audience": elsewhere,
+		"too long":         strings.Repeat("x", 20_000),
+	} {
+		for _, path := range []string{"/api/v1/self", "/api/v1/changes?namespace=" + who.own} {
+			if code, answer := who.ask(token, http.MethodGet, path, nil); code != http.StatusUnauthorized {
+				t.Errorf("%s: GET %s: %d %s", name, path, code, answer)
+			}
+		}
+	}
+}

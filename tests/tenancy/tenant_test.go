@@ -20,13 +20,13 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// account makes a ServiceAccount and returns its token.
-func account(ctx context.Context, ns, name string) (string, error) {
+// account makes a ServiceAccount and returns its token, which is for audiences; for the API server if there are none.
+func account(ctx context.Context, ns, name string, audiences ...string) (string, error) {
 	accounts := shared.Kube.Client().CoreV1().ServiceAccounts(ns)
 	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 		return "", err
 	}
-	answer, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	answer, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}, metav1.CreateOptions{})
 	return answer.Status.Token, err
 }
 
