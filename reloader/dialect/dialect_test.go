@@ -49,38 +49,6 @@ func other() *dialect.Dialect {
 	return d
 }
 
-func TestSetMakesOneDecision(t *testing.T) {
-	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{}), other()}
-	cases := map[string]struct {
-		reason   string
-		workload annotations
-		config   reloader.Config
-		onConfig annotations
-		want     dialect.Decision
-	}{
-		"both ask":           {"the first is the one that writes", annotations{auto: "true", "o/auto": "true"}, cm("c"), nil, dialect.Decision{Reload: true, Dialect: "stakater", Why: reloader.ReasonAuto, Clause: auto}},
-		"the second asks":    {"a no of the first is no veto", annotations{auto: "true", cmExclude: "c", "o/auto": "true"}, cm("c"), nil, dialect.Decision{Reload: true, Dialect: "other", Why: reloader.ReasonAuto, Clause: "o/auto"}},
-		"neither":            {"the first speaks for all", nil, cm("c"), nil, dialect.Decision{Dialect: "stakater", Why: reloader.ReasonNotOptedIn}},
-		"the second's no":    {"a reason is better than none", annotations{"o/auto": "true"}, cm("z"), nil, dialect.Decision{Dialect: "other", Why: reloader.ReasonNotReferenced, Clause: "o/auto"}},
-		"the first's no":     {"is not replaced by another's", annotations{auto: "true", "o/auto": "true", "o/cmx": "z"}, cm("z"), nil, dialect.Decision{Dialect: "stakater", Why: reloader.ReasonNotReferenced, Clause: auto}},
-		"ignored by the one": {"each dialect has its own", annotations{auto: "true", "o/auto": "true"}, cm("c"), annotations{ignore: "true"}, dialect.Decision{Reload: true, Dialect: "other", Why: reloader.ReasonAuto, Clause: "o/auto"}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := decide(set, app(c.workload, nil), dialect.ConfigMeta{Config: c.config, Annotations: c.onConfig})
-			if named, _ := set.Named(got.Dialect); got.Reload {
-				c.want.Marks = []*dialect.Dialect{named}
-			}
-			if diff := cmp.Diff(c.want, got, sameDialects); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
-		})
-	}
-	if got := decide(dialect.Set{}, app(nil, nil), dialect.ConfigMeta{Config: cm("c")}); got.Reload || got.Why != reloader.ReasonNotOptedIn {
-		t.Errorf("an empty set decides %+v", got)
-	}
-}
-
 func TestPlanOfSeveralDialects(t *testing.T) {
 	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{}), other()}
 	got := set.Compile(app(annotations{cmList: "z.*,c,[", "o/auto": "true", "o/search": "x"}, nil))

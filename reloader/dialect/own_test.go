@@ -6,52 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
-
-// TestOwnProblems says what people are told of their annotations.
-func TestOwnProblems(t *testing.T) {
-	for name, c := range map[string]struct {
-		annotations annotations
-		want        []string
-	}{
-		"all in order": {annotations{
-			"reroll.dev/configmaps": "a, b-*, other/c", "reroll.dev/keys": "used, *.yaml, !debug*", "reroll.dev/window": "30s",
-			"reroll.dev/min-interval": "10m", "reroll.dev/strategy": "annotations", "reroll.dev/applied": "x", "reroll.dev/requested": "1", "reroll.dev/retry": "1",
-			"reroll.dev/follow": "c1/shared/configmap/flags",
-		}, nil},
-		"an annotation of configs": {annotations{"reroll.dev/followers": "*"}, []string{`"reroll.dev/followers": there is no such annotation of workloads`}},
-		"nothing that can be followed": {annotations{"reroll.dev/follow": "shared/flags"}, []string{
-			`reroll.dev/follow: item "shared/flags" is left out: it is not cluster/namespace/configmap/name or cluster/namespace/secret/name`,
-		}},
-		"a key that is not there": {annotations{"reroll.dev/configmap": "a"}, []string{`"reroll.dev/configmap": there is no such annotation of workloads; did you mean reroll.dev/configmaps?`}},
-		"no boolean":              {annotations{"reroll.dev/auto": "maybe"}, []string{`reroll.dev/auto is "maybe"; use "true" or "false"`}},
-		"no strategy":             {annotations{"reroll.dev/strategy": "restart"}, []string{`reroll.dev/strategy: "restart" is not one of annotations, env-vars; the installation's strategy holds`}},
-		"no duration":             {annotations{"reroll.dev/window": "5"}, []string{`reroll.dev/window: "5" is not a duration, such as 5m; the installation's holds`}},
-		"too long":                {annotations{"reroll.dev/min-interval": "999h"}, []string{`reroll.dev/min-interval: "999h" is not between 0 and 168h0m0s; the longest possible holds`}},
-		"no glob": {annotations{"reroll.dev/exclude": "[a-z]*"}, []string{
-			`reroll.dev/exclude: item "[a-z]*" is left out: invalid name: a glob has letters, digits, -, _, ., * and ? only`,
-		}},
-		"no key": {annotations{"reroll.dev/keys": "a b"}, []string{
-			`reroll.dev/keys: item "a b": invalid name: a glob has letters, digits, -, _, ., * and ? only; every key counts`,
-		}},
-		"a namespace with a glob": {annotations{"reroll.dev/secrets": "other/*"}, []string{
-			`reroll.dev/secrets: item "other/*" is left out: invalid name: a glob has letters, digits, -, _, ., * and ? only`,
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.annotations[auto] = "true" // another dialect has it opted in: what Reroll's own annotations choose holds there, too
-			got := dialect.All(dialect.StakaterOptions{}).Compile(app(c.annotations, nil))
-			if diff := cmp.Diff(c.want, got.Problems, cmpopts.EquateEmpty()); !got.OptedIn() || diff != "" {
-				t.Errorf("opted in %v (-want +got):\n%s", got.OptedIn(), diff)
-			}
-		})
-	}
-}
 
 func TestOwnKeys(t *testing.T) {
 	uses := []reloader.Use{{How: workload.UseEnv, Container: "main", Keys: []string{"a", "b.yaml"}}}

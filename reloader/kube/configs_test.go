@@ -15,43 +15,6 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func entry(manager, subresource, fields string, at time.Time) metav1.ManagedFieldsEntry {
-	when := metav1.NewTime(at)
-	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: &when, FieldsV1: metav1.NewFieldsV1(fields)}
-}
-
-func TestDataManager(t *testing.T) {
-	cases := map[string]struct {
-		reason  string
-		entries []metav1.ManagedFieldsEntry
-		want    string
-		at      time.Time
-	}{
-		"nobody":   {reason: "an object without managed fields says nothing"},
-		"one":      {"who owns data wrote it", []metav1.ManagedFieldsEntry{entry("kubectl", "", `{"f:data":{"f:k":{}}}`, noon)}, "kubectl", noon},
-		"binary":   {"binaryData is data", []metav1.ManagedFieldsEntry{entry("kubectl", "", `{"f:binaryData":{}}`, noon)}, "kubectl", noon},
-		"metadata": {"who owns labels alone did not", []metav1.ManagedFieldsEntry{entry("labeler", "", `{"f:metadata":{"f:labels":{}}}`, noon)}, "", time.Time{}},
-		"newest": {
-			"the newest of several counts", []metav1.ManagedFieldsEntry{
-				entry("b", "", `{"f:data":{}}`, noon.Add(time.Second)), entry("a", "", `{"f:data":{}}`, noon),
-			}, "b", noon.Add(time.Second),
-		},
-		"same second": {
-			"no single one can be named", []metav1.ManagedFieldsEntry{entry("a", "", `{"f:data":{}}`, noon), entry("b", "", `{"f:data":{}}`, noon)}, "", noon,
-		},
-		"an annotation": {"it may be called data", []metav1.ManagedFieldsEntry{entry("x", "", `{"f:metadata":{"f:annotations":{"f:data":{}}}}`, noon)}, "", time.Time{}},
-		"subresource":   {"a subresource holds no data", []metav1.ManagedFieldsEntry{entry("x", "status", `{"f:data":{}}`, noon)}, "", time.Time{}},
-	}
-	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
-			manager, at := dataManager(test.entries)
-			if manager != test.want || !at.Equal(test.at) {
-				t.Errorf("%q at %s, want %q at %s: %s", manager, at, test.want, test.at, test.reason)
-			}
-		})
-	}
-}
-
 // TestMetaOf: only annotations that were asked for are kept, and a selector chooses by labels.
 func TestMetaOf(t *testing.T) {
 	for name, test := range map[string]struct {

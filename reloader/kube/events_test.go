@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -103,42 +102,6 @@ func TestEventsOf(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 			}
 		})
-	}
-}
-
-// Names are what keeps an Event from being written twice.
-func TestEventNames(t *testing.T) {
-	name := func(change func(*workload.Workload, *reloader.Reload)) string {
-		w, r := web(), reloader.Reload{
-			ID:      "r-a",
-			Outcome: reloader.ReasonReloaded,
-			Attempt: reloader.Attempt{Generation: 2},
-			Causes:  []reloader.Cause{cause(reloader.Secret, "db")},
-		}
-		change(w, &r)
-		return eventsOf(w, r)[0].Name
-	}
-	first := name(func(*workload.Workload, *reloader.Reload) {})
-	if again := name(func(_ *workload.Workload, r *reloader.Reload) { r.DecidedAt = noon }); again != first {
-		t.Errorf("the same reload has the names %s and %s", first, again)
-	}
-	seen := map[string]string{first: "the first"}
-	for what, change := range map[string]func(*workload.Workload, *reloader.Reload){
-		"another reload":                        func(_ *workload.Workload, r *reloader.Reload) { r.ID = "r-b" },
-		"the same content on a newer template":  func(_ *workload.Workload, r *reloader.Reload) { r.Generation = 4 },
-		"another workload of the same name":     func(w *workload.Workload, _ *reloader.Reload) { w.UID = "v" },
-		"another config":                        func(_ *workload.Workload, r *reloader.Reload) { r.Causes[0].Config.Name = "mail" },
-		"another kind of config":                func(_ *workload.Workload, r *reloader.Reload) { r.Causes[0].Config.Kind = reloader.ConfigMap },
-		"a workload with as long a name as any": func(w *workload.Workload, _ *reloader.Reload) { w.Name = strings.Repeat("a-", 126) + "b" },
-	} {
-		got := name(change)
-		if other, taken := seen[got]; taken {
-			t.Errorf("%s and %s have the same name %s", what, other, got)
-		}
-		seen[got] = what
-		if wrong := validation.IsDNS1123Subdomain(got); wrong != nil {
-			t.Errorf("%s: the name %q is invalid: %v", what, got, wrong)
-		}
 	}
 }
 

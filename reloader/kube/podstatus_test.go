@@ -149,39 +149,6 @@ func parsed(t testing.TB, text string) *unstructured.Unstructured {
 	return u
 }
 
-func TestReadPodStatus(t *testing.T) {
-	cases := map[string]struct {
-		reason, old, new string
-		want             podStatus
-	}{
-		"rotated": {
-			reason: "who wrote labels did not write the status",
-			want:   podStatus{updated: true, at: noon.Add(5 * time.Second), manager: "secrets-store-csi-driver", objects: map[string]string{"db": "v2", "api/key": "v7"}},
-		},
-		"created": {
-			reason: "the first generation is that of the mount", old: `"generation":2`, new: `"generation":1`,
-			want: podStatus{at: noon.Add(5 * time.Second), manager: "secrets-store-csi-driver", objects: map[string]string{"db": "v2", "api/key": "v7"}},
-		},
-		"nobody says who": {
-			reason: "managed fields can be cleared", old: `"f:status"`, new: `"f:other"`,
-			want: podStatus{updated: true, at: noon, objects: map[string]string{"db": "v2", "api/key": "v7"}},
-		},
-		"bad objects": {
-			reason: "what is no object is left out", old: `{"id":"db","version":"v2"}`, new: `7,null,"db",{"id":7,"version":{}}`,
-			want: podStatus{updated: true, at: noon.Add(5 * time.Second), manager: "secrets-store-csi-driver", objects: map[string]string{"": "", "api/key": "v7"}},
-		},
-	}
-	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
-			u := parsed(t, strings.Replace(podStatusJSON, test.old, test.new, 1))
-			test.want.uid, test.want.version, test.want.order = "u", "77", 77
-			if diff := cmp.Diff(test.want, readPodStatus(u), cmp.AllowUnexported(podStatus{})); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-			}
-		})
-	}
-}
-
 func FuzzReadPodStatus(f *testing.F) {
 	f.Add([]byte(podStatusJSON))
 	f.Add([]byte(`{"kind":"X","metadata":{"generation":2.5,"managedFields":[7,{}]},"status":{"objects":{}}}`))

@@ -5,12 +5,9 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -26,41 +23,6 @@ func loose(t testing.TB, meta metav1.ObjectMeta, spec any) *unstructured.Unstruc
 		t.Fatal(err)
 	}
 	return u
-}
-
-func TestDormant(t *testing.T) {
-	yes, no := true, false
-	cron := func(suspend *bool) any { return &batchv1.CronJob{Spec: batchv1.CronJobSpec{Suspend: suspend}} }
-	job := func(suspend *bool, conditions ...batchv1.JobCondition) any {
-		return &batchv1.Job{Spec: batchv1.JobSpec{Suspend: suspend}, Status: batchv1.JobStatus{Conditions: conditions}}
-	}
-	is := func(condition batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
-		return batchv1.JobCondition{Type: condition, Status: status}
-	}
-	cases := map[string]struct {
-		reason string
-		kind   workload.Kind
-		obj    any
-		want   reloader.Reason
-	}{
-		"cron job":            {"it starts Jobs", workload.CronJob, cron(nil), ""},
-		"resumed cron job":    {"false is the default", workload.CronJob, cron(&no), ""},
-		"suspended cron job":  {"nothing is to be started of it", workload.CronJob, cron(&yes), reloader.ReasonSuspended},
-		"job":                 {"it runs", workload.Job, job(nil), ""},
-		"suspended job":       {"it has no pods", workload.Job, job(&yes), reloader.ReasonSuspended},
-		"complete job":        {"it is done", workload.Job, job(nil, is(batchv1.JobComplete, corev1.ConditionTrue)), reloader.ReasonFinished},
-		"failed job":          {"it is given up", workload.Job, job(&no, is(batchv1.JobFailed, corev1.ConditionTrue)), reloader.ReasonFinished},
-		"not complete":        {"the status counts", workload.Job, job(nil, is(batchv1.JobComplete, corev1.ConditionFalse)), ""},
-		"about to fail":       {"its pods still run", workload.Job, job(nil, is(batchv1.JobFailureTarget, corev1.ConditionTrue)), ""},
-		"finished, suspended": {"it cannot be resumed", workload.Job, job(&yes, is(batchv1.JobFailed, corev1.ConditionTrue)), reloader.ReasonFinished},
-		"paused deployment":   {"it rolls when it is resumed", workload.Deployment, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: true}}, ""},
-	}
-	for name, c := range cases {
-		w, err := c.kind.Strip(c.obj, keepAll)
-		if err != nil || w.Dormant != c.want {
-			t.Errorf("%s: %v, %v; want %q: %s", name, w, err, c.want, c.reason)
-		}
-	}
 }
 
 func TestThrough(t *testing.T) {

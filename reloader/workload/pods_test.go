@@ -83,38 +83,3 @@ func TestStuck(t *testing.T) {
 		t.Errorf("%d bytes of a message are taken", len(long.Stuck))
 	}
 }
-
-func TestCurrentPods(t *testing.T) {
-	seen := workload.Progress{Observed: true, Revision: "7"}
-	for name, test := range map[string]struct {
-		reason     string
-		kind       string
-		progress   workload.Progress
-		hash       string
-		annotation string
-		label      [2]string
-		want       bool
-	}{
-		"rolled":           {"it has the hash of the last roll", "Deployment", seen, "h2", "h2", [2]string{}, true},
-		"before the roll":  {"a new hash comes with each roll", "Deployment", seen, "h2", "h1", [2]string{}, false},
-		"before any roll":  {"a new hash comes with each roll", "DaemonSet", seen, "h1", "", [2]string{}, false},
-		"undone":           {"the template is one without a hash again", "Deployment", seen, "", "h1", [2]string{}, false},
-		"never rolled":     {"it may be of any template", "Deployment", seen, "", "", [2]string{"pod-template-hash", "abc"}, true},
-		"another revision": {"somebody else has changed the template", "StatefulSet", seen, "h", "h", [2]string{"controller-revision-hash", "6"}, false},
-		"this revision":    {"it is of the newest", "StatefulSet", seen, "h", "h", [2]string{"controller-revision-hash", "7"}, true},
-		"not seen yet":     {"the revision in the status is of an earlier template", "StatefulSet", workload.Progress{Revision: "7"}, "h", "h", [2]string{"controller-revision-hash", "8"}, true},
-		"no revision":      {"the status does not say", "StatefulSet", workload.Progress{Observed: true}, "h", "h", [2]string{"controller-revision-hash", "6"}, true},
-		"no label":         {"the pod does not say", "StatefulSet", seen, "h", "h", [2]string{}, true},
-		"Rollout":          {"its own label counts", "Rollout", seen, "h", "h", [2]string{"rollouts-pod-template-hash", "6"}, false},
-		"DeploymentConfig": {"it is of the newest", "DeploymentConfig", seen, "h", "h", [2]string{"deployment", "web-7"}, true},
-		"of an earlier DC": {"its deployer has made another one", "DeploymentConfig", seen, "h", "h", [2]string{"deployment", "web-6"}, false},
-	} {
-		w := &workload.Workload{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Kind: test.kind, Progress: test.progress}
-		w.Template.Annotations = map[string]string{workload.HashKey: test.hash}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{test.label[0]: test.label[1]}}}
-		pod.Annotations = map[string]string{workload.HashKey: test.annotation}
-		if got := w.PodOf(pod).Current; got != test.want {
-			t.Errorf("%s: %v, want %v: %s", name, got, test.want, test.reason)
-		}
-	}
-}

@@ -2,7 +2,6 @@ package workload_test
 
 import (
 	"encoding/json"
-	"math"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -141,32 +140,6 @@ func TestPhase(t *testing.T) {
 		if !covered[kind.Kind] {
 			t.Errorf("no case for %s", kind.Kind)
 		}
-	}
-}
-
-func TestRevisionAndDeadline(t *testing.T) {
-	never := int32(math.MaxInt32)
-	cases := map[string]struct {
-		kind, manifest string
-		revision       string
-		timed          bool
-	}{
-		"deployment":             {"Deployment", `{metadata: {annotations: {deployment.kubernetes.io/revision: "7"}}, spec: {progressDeadlineSeconds: 600}}`, "7", true},
-		"deployment without one": {"Deployment", `{}`, "", false},
-		"stateful set":           {"StatefulSet", `{status: {updateRevision: web-6f}}`, "web-6f", false},
-		"daemon set":             {"DaemonSet", `{metadata: {annotations: {deprecated.daemonset.template.generation: "3"}}}`, "3", false},
-		"rollout":                {"Rollout", `{status: {currentPodHash: 5d}}`, "5d", true},
-		"deployment config":      {"DeploymentConfig", `{status: {latestVersion: 12}}`, "12", true},
-		"job":                    {"Job", `{}`, "", false},
-	}
-	for name, c := range cases {
-		if p := stripped(t, c.kind, c.manifest).Progress; p.Revision != c.revision || p.Timed != c.timed {
-			t.Errorf("%s: revision %q, timed %t; want %q, %t", name, p.Revision, p.Timed, c.revision, c.timed)
-		}
-	}
-	d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{ProgressDeadlineSeconds: &never}}
-	if w, err := workload.Deployment.Strip(d, keepAll); err != nil || w.Progress.Timed {
-		t.Errorf("%+v, %v: the longest deadline stands for none", w, err)
 	}
 }
 

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,56 +199,6 @@ func (r *room) changesOf(name string) []line.Change {
 	changes, err := r.line.Reroll.Changes(r.ctx, r.ns)
 	r.must(err)
 	return slices.DeleteFunc(changes, func(c line.Change) bool { return c.Config.Name != name })
-}
-
-// TestNamelessBesideAnEdit: an event that names no object came next to that of an edit. Who made another object under a generated name has not
-// made the edit; who deleted many may have.
-func TestNamelessBesideAnEdit(t *testing.T) {
-	const alice, bob = "alice@example.com", "bob@example.com"
-	for name, test := range map[string]struct {
-		beside func(bobs *room)
-		want   map[string]string
-	}{
-		"generateName": {
-			func(bobs *room) {
-				cm := configMap("", nil)
-				cm.GenerateName = "other-"
-				bobs.create(cm)
-			},
-			map[string]string{alice: "OnlyWriter"},
-		},
-		"deletecollection": {
-			func(bobs *room) {
-				bobs.must(bobs.client.CoreV1().ConfigMaps(bobs.ns).DeleteCollection(bobs.ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "none=such"}))
-			},
-			map[string]string{alice: "Ambiguous", bob: "Ambiguous"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRoom(t, shared)
-			r.create(configMap("app", map[string]string{"k": "a"}))
-			r.create(deployment("web", usesEnvFrom("app")))
-			r.waitBaseline("web", 1)
-			alices, bobs := *r, *r
-			alices.client, bobs.client = r.as(alice), r.as(bob)
-			test.beside(&bobs)
-			alices.setData("app", "k", "b")
-			test.beside(&bobs)
-			r.expectRolls("web", 1)
-			r.must(line.Poll(r.ctx, func(context.Context) error {
-				newest := r.changesOf("app")[0]
-				got := map[string]string{}
-				for _, who := range newest.Candidates {
-					got[who.User] = who.Basis
-				}
-				if newest.Type != "Updated" || !maps.Equal(got, test.want) {
-					return fmt.Errorf("%s by %v, want Updated by %v", newest.Type, got, test.want)
-				}
-				return nil
-			}))
-		})
-	}
 }
 
 // longWindow is the annotation with the quiet window of a workload. The line's own is too short for three edits by a busy machine.
