@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -76,12 +75,7 @@ func hubRemoveCommand(version string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			removed, err := hub.Remove(cmd.Context(), o, args[0], force)
-			for _, r := range removed {
-				_, printErr := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d messages removed\n", r.Stream, r.Messages)
-				err = errors.Join(err, printErr)
-			}
-			return err
+			return hub.Remove(cmd.Context(), o, args[0], force)
 		},
 	}
 	settings.BindFile(cmd.Flags())

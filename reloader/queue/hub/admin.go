@@ -66,9 +66,7 @@ func Add(ctx context.Context, o queue.Options, cluster string) (err error) {
 	defer func() { err = errors.Join(err, c.Close(ctx)) }()
 	_, err = c.JS.CreateOrUpdatePushConsumer(ctx, queue.FollowStream, jetstream.ConsumerConfig{
 		Durable: cluster, DeliverSubject: "deliver." + cluster, AckPolicy: jetstream.AckExplicitPolicy, AckWait: redeliverTime,
-		MaxAckPending: maxUnacknowledged, FilterSubjects: []string{
-			queue.CopyPrefix + ".*." + cluster + ".>", queue.WantPrefix + ".*." + cluster,
-		},
+		MaxAckPending: maxUnacknowledged, FilterSubjects: delivered(cluster),
 	})
 	if err != nil {
 		return fmt.Errorf("create the consumer of %s: %w", cluster, err)
@@ -76,54 +74,49 @@ func Add(ctx context.Context, o queue.Options, cluster string) (err error) {
 	return nil
 }
 
-// Removed is how many messages of a stream were removed.
-type Removed struct {
-	Stream   string
-	Messages uint64
-}
-
 // Remove removes what a hub has of a cluster, and then notes that, so that readers begin again. It may be called again after any failure. Unless forced,
 // it fails with ErrAlive if the cluster reported its status lately: one that may still write begins again from its oldest record.
-func Remove(ctx context.Context, o queue.Options, cluster string, force bool) (removed []Removed, err error) {
+func Remove(ctx context.Context, o queue.Options, cluster string, force bool) (err error) {
 	if err := reloader.ValidateCluster(cluster); err != nil {
-		return nil, err
+		return err
 	}
 	o.Streams = Streams
 	c, err := queue.Setup(ctx, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, c.Close(ctx)) }()
 	if !force {
 		if err := silent(ctx, c, cluster); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	err = c.JS.DeleteConsumer(ctx, queue.FollowStream, cluster)
 	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return nil, fmt.Errorf("delete the consumer of %s: %w", cluster, err)
+		return fmt.Errorf("delete the consumer of %s: %w", cluster, err)
 	}
-	written := "reroll.*." + cluster + ".>"
-	for _, part := range []struct {
-		stream  string
-		filters []string
-	}{
-		{queue.HistoryStream, []string{written}},
-		{queue.StateStream, []string{written}},
-		{queue.FollowStream, []string{written, queue.CopyPrefix + ".*." + cluster + ".>", queue.WantPrefix + ".*." + cluster}},
-	} {
-		n, err := purge(ctx, c, part.stream, part.filters)
-		if err != nil {
-			return removed, fmt.Errorf("remove the messages of %s from %s: %w", cluster, part.stream, err)
+	for _, stream := range Streams {
+		s, err := c.JS.Stream(ctx, stream)
+		for _, filter := range append(delivered(cluster), "reroll.*."+cluster+".>") {
+			if err == nil {
+				err = s.Purge(ctx, jetstream.WithPurgeSubject(filter))
+			}
 		}
-		removed = append(removed, Removed{part.stream, n})
+		if err != nil {
+			return fmt.Errorf("remove the messages of %s from %s: %w", cluster, stream, err)
+		}
 	}
 	note := queue.NewMessage(queue.RemovedSubject(cluster), "cluster-removed", cluster, time.Now(), nil)
 	note.Header.Set(jetstream.MsgTTLHeader, queue.EndTime.String())
 	if _, err := c.JS.PublishMsg(ctx, note); err != nil {
-		return removed, fmt.Errorf("note that %s is removed: %w", cluster, err)
+		return fmt.Errorf("note that %s is removed: %w", cluster, err)
 	}
-	return removed, nil
+	return nil
+}
+
+// delivered are the subjects of what is delivered to a cluster: copies of others, and what they want of it.
+func delivered(cluster string) []string {
+	return []string{queue.CopyPrefix + ".*." + cluster + ".>", queue.WantPrefix + ".*." + cluster}
 }
 
 // silent fails with ErrAlive if a cluster reported its status lately, by the clock of the hub.
@@ -143,24 +136,4 @@ func silent(ctx context.Context, c *queue.Conn, cluster string) error {
 		return fmt.Errorf("%w: it reported its status %v ago; take its account out of the hub's configuration first, or add --force", ErrAlive, ago.Round(time.Second))
 	}
 	return nil
-}
-
-func purge(ctx context.Context, c *queue.Conn, stream string, filters []string) (n uint64, err error) {
-	s, err := c.JS.Stream(ctx, stream)
-	if err != nil {
-		return 0, err
-	}
-	for _, filter := range filters {
-		info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
-		if err != nil {
-			return n, err
-		}
-		if err := s.Purge(ctx, jetstream.WithPurgeSubject(filter)); err != nil {
-			return n, err
-		}
-		for _, messages := range info.State.Subjects {
-			n += messages
-		}
-	}
-	return n, nil
 }

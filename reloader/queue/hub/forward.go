@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxRecords and maxBytes bound a batch, which also has the position.
-	maxRecords, maxBytes = 499, 4 << 20
+	// maxRecords and maxBytes bound a batch, which also has the position: a server takes 1000 messages.
+	maxRecords, maxBytes = 999, 4 << 20
 	// gatherTime is how long a record waits for others, since a batch of two costs the hub about as much as one of fifty.
 	gatherTime = time.Second
 	// repeatTime is how often the position is written without records, so that a hub with a short age limit does not forget it.

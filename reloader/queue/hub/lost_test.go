@@ -78,16 +78,15 @@ func TestRemove(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := hub.Remove(t.Context(), admin, "c1", false); !errors.Is(err, hub.ErrAlive) {
+	if err := hub.Remove(t.Context(), admin, "c1", false); !errors.Is(err, hub.ErrAlive) {
 		t.Fatalf("removed a cluster that is alive: %v", err)
 	}
 	other := local(t, t.TempDir())
 	appendChanges(t, other, "c1", 7, 9)
 	_, endOther := member(t, other, url, "c1", "uid-other", hub.Following{})
 	end()
-	removed, err := hub.Remove(t.Context(), admin, "c1", true)
-	if err != nil || len(removed) != 3 || removed[0].Messages < 4 {
-		t.Fatalf("%+v, %v", removed, err)
+	if err := hub.Remove(t.Context(), admin, "c1", true); err != nil {
+		t.Fatal(err)
 	}
 	endOther() // it tries a name that is taken twice a minute
 	member(t, other, url, "c1", "uid-other", hub.Following{})
@@ -98,7 +97,7 @@ func TestRemove(t *testing.T) {
 		}
 		return nil
 	})
-	if again, err := hub.Remove(t.Context(), admin, "c2", false); err != nil || again[0].Messages != 0 {
-		t.Errorf("a cluster without records: %+v, %v", again, err)
+	if err := hub.Remove(t.Context(), admin, "c2", false); err != nil {
+		t.Errorf("a cluster without records: %v", err)
 	}
 }
