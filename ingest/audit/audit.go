@@ -61,9 +61,7 @@ type Options struct {
 	Received time.Time
 	// Source is copied into every hint; empty means reloader.SourceAudit.
 	Source reloader.Source
-	// KeepHelmReleases keeps events about the Secrets in which Helm stores its releases, which no workload uses.
-	KeepHelmReleases bool
-	Limits           Limits
+	Limits Limits
 }
 
 func (o Options) withDefaults() Options {

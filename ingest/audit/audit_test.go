@@ -230,14 +230,6 @@ func helmRelease(t testing.TB) string {
 	return item(t, `"resource":"configmaps"`, `"resource":"secrets"`, nameText, `"name":"sh.helm.release.v1.shop.v7"`)
 }
 
-func TestHelmReleasesAreKeptOnRequest(t *testing.T) {
-	opts := options()
-	opts.KeepHelmReleases = true
-	if got, err := Decode([]byte(list(helmRelease(t))), opts); err != nil || len(got.Hints) != 1 {
-		t.Fatalf("got %v, %v; want one hint", got, err)
-	}
-}
-
 func TestRepeatsAreCoalesced(t *testing.T) {
 	first := item(t, "a-1", "first")
 	last := item(t, "a-1", "last", timeText, `"stageTimestamp":"2026-11-21T11:00:00Z"`)

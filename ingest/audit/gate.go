@@ -13,7 +13,7 @@ import (
 const helmReleasePrefix = "sh.helm.release.v1."
 
 // gate returns why e cannot have changed a config, or nothing if it can. In doubt, it can. Whether e was a dry run is told by isDryRun.
-func gate(e *event, opts Options) Skip {
+func gate(e *event) Skip {
 	kind, verb := configKind(e.ObjectRef), mutatingVerb(e.Verb)
 	switch {
 	case e.Stage == "":
@@ -30,7 +30,7 @@ func gate(e *event, opts Options) Skip {
 		return SkipMount
 	case !mayHaveStored(e):
 		return SkipFailed
-	case !opts.KeepHelmReleases && kind == reloader.Secret && strings.HasPrefix(e.ObjectRef.Name, helmReleasePrefix):
+	case kind == reloader.Secret && strings.HasPrefix(e.ObjectRef.Name, helmReleasePrefix):
 		return SkipHelmRelease
 	}
 	return ""

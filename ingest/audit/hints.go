@@ -53,7 +53,7 @@ func (b *batch) skip(why Skip) error {
 
 // add adds the hint of e, or counts why there is none.
 func (b *batch) add(e *event) error {
-	if why := gate(e, b.opts); why != "" {
+	if why := gate(e); why != "" {
 		return b.skip(why)
 	}
 	query := parameters(e.RequestURI.value)

@@ -1,10 +1,8 @@
 package webhook
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -15,105 +13,44 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// auth is what the server proves itself with and knows its senders by. Its files are read again on use, once a second at most; as long as that
-// fails, the last good content stays.
+// auth is what the server knows its senders by. The file of tokens is read again on use, once a second at most; as long as that fails, the last good
+// ones stay.
 type auth struct {
-	opts Options
-	// certificate is nil without TLS, and clientCAs if client certificates are not asked for.
-	certificate func() (*tls.Certificate, error)
-	clientCAs   func() *x509.CertPool
-	tokens      atomic.Pointer[tokens]
-	first       atomic.Pointer[accepted]
+	opts   Options
+	tokens atomic.Pointer[tokens]
+	first  atomic.Pointer[accepted]
 
-	// files has how to read each file again, and failed is called where one has become bad.
-	files  map[string]func() error
-	failed func(file string)
-	// mu is held by the request that reads them, and guards when that was done last, and the errors of files that are bad.
+	// mu is held by the request that reads the tokens, and guards when that was done last, and the error of it.
 	mu      sync.Mutex
 	checked time.Time
-	bad     map[string]string
+	bad     string
 }
 
-// What the files are called in errors and metrics.
-const (
-	fileCertificate = "TLS certificate"
-	fileClientCA    = "client CA"
-	fileTokens      = "token file"
-)
-
-// newAuth reads the files of o.
 func newAuth(o Options) (*auth, error) {
-	a := &auth{opts: o, certificate: o.Certificate, clientCAs: o.ClientCAs, files: map[string]func() error{}, bad: map[string]string{}, checked: o.Now()}
-	if o.CertFile != "" {
-		pair, err := dynamiccertificates.NewDynamicServingContentFromFiles("ingest", o.CertFile, o.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("ingest %s %s: %w", fileCertificate, o.CertFile, err)
-		}
-		a.certificate = func() (*tls.Certificate, error) { return keyPair(pair) }
-		if err := a.checkCertificate(); err != nil {
-			return nil, fmt.Errorf("ingest %s %s: %w", fileCertificate, o.CertFile, err)
-		}
-		a.files[fileCertificate] = func() error { return pair.RunOnce(context.Background()) }
-	}
-	if o.ClientCAFile != "" {
-		ca, err := dynamiccertificates.NewDynamicCAContentFromFile("ingest clients", o.ClientCAFile)
-		if err != nil {
-			return nil, fmt.Errorf("ingest %s %s: %w", fileClientCA, o.ClientCAFile, err)
-		}
-		a.clientCAs = func() *x509.CertPool {
-			options, _ := ca.VerifyOptions()
-			return options.Roots
-		}
-		a.files[fileClientCA] = func() error { return ca.RunOnce(context.Background()) }
-	}
-	if o.TokenFile != "" {
-		if err := a.readTokens(); err != nil {
-			return nil, fmt.Errorf("ingest %s %s: %w", fileTokens, o.TokenFile, err)
-		}
-		a.files[fileTokens] = a.readTokens
-	}
-	return a, nil
-}
-
-func keyPair(from *dynamiccertificates.DynamicCertKeyPairContent) (*tls.Certificate, error) {
-	cert, key := from.CurrentCertKeyContent()
-	pair, err := tls.X509KeyPair(cert, key)
-	return &pair, err
-}
-
-// checkCertificate finds what API servers refuse.
-func (a *auth) checkCertificate() error {
-	pair, err := a.certificate()
-	switch {
-	case err != nil:
-		return err
-	case a.opts.Now().After(pair.Leaf.NotAfter):
-		return fmt.Errorf("expired at %s", pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
-	case len(pair.Leaf.DNSNames) == 0 && len(pair.Leaf.IPAddresses) == 0:
-		return errors.New("has no subject alternative name, and API servers check nothing else")
-	}
-	return nil
+	a := &auth{opts: o, checked: o.Now()}
+	return a, a.readTokens()
 }
 
 func (a *auth) readTokens() error {
-	content, err := os.ReadFile(a.opts.TokenFile)
-	if err != nil {
-		return err
+	if a.opts.TokenFile == "" {
+		return nil
 	}
-	read, err := parseTokens(content)
+	content, err := os.ReadFile(a.opts.TokenFile)
+	var read tokens
+	if err == nil {
+		read, err = parseTokens(content)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("ingest token file %s: %w", a.opts.TokenFile, err)
 	}
 	a.tokens.Store(&read)
 	return nil
 }
 
-// refresh reads the files again if it is time and no other request does. It reports an error once, until it is another one or gone.
+// refresh reads the tokens again if it is time and no other request does. It logs an error once, until it is another one or gone.
 func (a *auth) refresh() {
 	if !a.mu.TryLock() {
 		return
@@ -124,19 +61,16 @@ func (a *auth) refresh() {
 		return
 	}
 	a.checked = now
-	for file, read := range a.files {
-		err := read()
-		if err == nil {
-			delete(a.bad, file)
-		} else if text := err.Error(); text != a.bad[file] {
-			a.bad[file] = text
-			a.failed(file)
-			a.opts.Logger.Error("changed file cannot be used, the last good one stays", slog.String("file", file), slog.Any("error", err))
-		}
+	err := a.readTokens()
+	if err == nil {
+		a.bad = ""
+	} else if text := err.Error(); text != a.bad {
+		a.bad = text
+		a.opts.Logger.Error("the changed file cannot be used, the last good tokens stay", slog.Any("error", err))
 	}
 }
 
-// tlsConfig returns how to serve TLS, with the files as they are at each handshake. Sessions are not resumed: that would skip the check of the
+// tlsConfig returns how to serve TLS, with the certificates as they are at each handshake. Sessions are not resumed: that would skip the check of the
 // client's certificate.
 func (a *auth) tlsConfig() *tls.Config {
 	protocols := []string{"h2", "http/1.1"}
@@ -144,16 +78,15 @@ func (a *auth) tlsConfig() *tls.Config {
 		MinVersion: tls.VersionTLS12,
 		NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			a.refresh()
-			shown, err := a.certificate()
+			shown, err := a.opts.Certificate()
 			if err != nil {
 				return nil, err
 			}
 			c := &tls.Config{
 				MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{*shown}, SessionTicketsDisabled: true, Time: a.opts.Now,
 			}
-			if a.clientCAs != nil {
-				c.ClientCAs, c.ClientAuth = a.clientCAs(), tls.RequireAndVerifyClientCert
+			if a.opts.ClientCAs != nil {
+				c.ClientCAs, c.ClientAuth = a.opts.ClientCAs(), tls.RequireAndVerifyClientCert
 				if a.opts.TokenFile != "" {
 					c.ClientAuth = tls.VerifyClientCertIfGiven
 				}
@@ -169,7 +102,7 @@ func (a *auth) allows(r *http.Request, cluster string) (allowed, known bool) {
 		return true, true
 	}
 	a.refresh()
-	if a.clientCAs != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && a.verify(r.TLS.PeerCertificates) == nil {
+	if a.opts.ClientCAs != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && a.verify(r.TLS.PeerCertificates) == nil {
 		names := certificateClusters(r.TLS.PeerCertificates[0])
 		if allowed, known = slices.Contains(names, cluster), true; len(names) > 0 {
 			a.accept(r.TLS.PeerCertificates[0])
@@ -189,7 +122,7 @@ func (a *auth) verify(chain []*x509.Certificate) error {
 		intermediates.AddCert(c)
 	}
 	_, err := chain[0].Verify(x509.VerifyOptions{
-		Roots: a.clientCAs(), Intermediates: intermediates, CurrentTime: a.opts.Now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Roots: a.opts.ClientCAs(), Intermediates: intermediates, CurrentTime: a.opts.Now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -43,11 +42,11 @@ func (h *handler) routes() http.Handler {
 // decide says what becomes of a request, and for which cluster its sender speaks; that is empty if it speaks for none.
 type decide func(*http.Request) (cluster string, no *refusal)
 
-// answer makes a handler of f: it writes, counts and logs what f decides, and turns a panic of f into an answer.
+// answer makes a handler of f: it writes, counts and logs what f decides.
 func (h *handler) answer(f decide) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := h.opts.Now()
-		cluster, no := h.guard(f, r)
+		cluster, no := f(r)
 		code := h.write(w, r, no)
 		h.metrics.answered(cluster, code, h.opts.Now().Sub(began))
 		if no != nil {
@@ -57,16 +56,6 @@ func (h *handler) answer(f decide) http.HandlerFunc {
 			})
 		}
 	}
-}
-
-func (h *handler) guard(f decide, r *http.Request) (cluster string, no *refusal) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.opts.Logger.Error("audit request panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			no = refuse(http.StatusInternalServerError, "a fault in Reroll; please report it with its log")
-		}
-	}()
-	return f(r)
 }
 
 // post takes one body: who sends it, whether it can be read, what is in it, and storing it, in this order.
@@ -118,7 +107,7 @@ func (h *handler) take(r *http.Request, to *route, cluster string, started time.
 	ctx, cancel := context.WithTimeout(r.Context(), min(h.opts.Limits.Budget, senderPatience-h.opts.Now().Sub(started)))
 	defer cancel()
 	result, err := to.decode(ctx, body, r.Header.Get("Content-Encoding"), audit.Options{
-		Cluster: cluster, Received: started, Source: to.source, KeepHelmReleases: h.opts.KeepHelmReleases, Limits: h.opts.Limits.Decode,
+		Cluster: cluster, Received: started, Source: to.source, Limits: h.opts.Limits.Decode,
 	})
 	if err != nil {
 		return to.unreadable(err)

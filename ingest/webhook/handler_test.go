@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/reroll-dev/reroll/ingest"
 	"github.com/reroll-dev/reroll/ingest/audit"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -196,24 +194,6 @@ func checkBusy(t *testing.T, got answer) {
 	after, err := strconv.Atoi(got.header.Get("Retry-After"))
 	if got.code != http.StatusServiceUnavailable || err != nil || after < 2 || after > 4 {
 		t.Errorf("got %d with Retry-After %q, want 503 with 2 to 4", got.code, got.header.Get("Retry-After"))
-	}
-}
-
-func TestSinkThatPanics(t *testing.T) {
-	panics := ingest.SinkFunc(func(context.Context, []reloader.Hint) error { panic("boom") })
-	r := start(t, func(_ *rig, o *Options) { o.Sink = panics })
-	client := r.client(true)
-	for range 2 {
-		got := r.must(client, r.request(strings.NewReader(body), nil))
-		if got.code != http.StatusInternalServerError || got.status.Message == "" {
-			t.Errorf("got %d %q, want 500", got.code, got.status.Message)
-		}
-	}
-	if !strings.Contains(r.log.String(), "boom") || !strings.Contains(r.log.String(), "handler_test.go") {
-		t.Error("the log does not show where it panicked")
-	}
-	if r.metric("reroll_ingest_requests_in_flight") != 0 {
-		t.Error("a panic leaves its slot taken")
 	}
 }
 

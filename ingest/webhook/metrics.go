@@ -34,7 +34,6 @@ type metrics struct {
 	age         *prometheus.HistogramVec
 	lastEvent   *prometheus.GaugeVec
 	bodyBytes   prometheus.Histogram
-	badFiles    *prometheus.CounterVec
 
 	mu sync.Mutex
 	// clusters are those that have series.
@@ -74,10 +73,6 @@ func newMetrics(o Options) *metrics {
 			Name: "reroll_ingest_body_bytes",
 			Help: "Length of the bodies that were read.", Buckets: prometheus.ExponentialBuckets(1<<10, 4, 9),
 		}),
-		badFiles: to.NewCounterVec(prometheus.CounterOpts{
-			Name: "reroll_ingest_file_errors_total",
-			Help: "Changed certificate, CA and token files that could not be used.",
-		}, []string{"file"}),
 		clusters: map[string]bool{},
 	}
 	for _, code := range answers {
@@ -86,9 +81,6 @@ func newMetrics(o Options) *metrics {
 	m.duration.WithLabelValues("")
 	for _, cluster := range o.Clusters {
 		m.label(cluster)
-	}
-	for _, file := range []string{fileCertificate, fileClientCA, fileTokens} {
-		m.badFiles.WithLabelValues(file)
 	}
 	return m
 }

@@ -21,24 +21,18 @@ import (
 type Options struct {
 	// Address is host:port to listen on.
 	Address string
-	// CertFile and KeyFile are the server's certificate chain and its key, in PEM.
-	CertFile, KeyFile string
-	// ClientCAFile holds the CAs of client certificates, in PEM. A certificate speaks for cluster X if its common name is X or
-	// X.audit.reroll.dev, or one of its DNS names is the latter.
-	ClientCAFile string
-	// Certificate and ClientCAs are asked at each handshake, and ClientCAs at each request, in the place of these files: for a certificate that
-	// this process makes, with the CAs of it and of client certificates.
+	// Certificate returns that of the server, and is called at each handshake.
 	Certificate func() (*tls.Certificate, error)
-	ClientCAs   func() *x509.CertPool
+	// ClientCAs returns the CAs of client certificates, and is called at each handshake and request; nil: none are asked for. A certificate speaks for
+	// cluster X if its common name or one of its DNS names is X.audit.reroll.dev.
+	ClientCAs func() *x509.CertPool
 	// TokenFile holds bearer tokens, one line of cluster:token each. With both a CA and tokens, either suffices.
 	TokenFile string
 	// InsecureHTTP serves plain HTTP to anyone on this machine. Address must then be a loopback address.
 	InsecureHTTP bool
 	// Clusters are the only ones whose events are taken; if empty, any that a sender speaks for.
 	Clusters []string
-	// KeepHelmReleases takes events about the Secrets in which Helm stores releases.
-	KeepHelmReleases bool
-	Limits           Limits
+	Limits   Limits
 
 	// Sink stores the hints.
 	Sink ingest.Sink
@@ -49,7 +43,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Validate reports the first thing in o, but for the Sink, that would keep a server from starting. It reads the files.
+// Validate reports the first thing in o, but for the Sink, that would keep a server from starting. It reads the tokens.
 func (o Options) Validate() error {
 	_, err := newAuth(o.withDefaults())
 	return cmp.Or(o.validateValues(), err)
@@ -70,17 +64,15 @@ func (o Options) validateValues() error {
 // validateTransport allows exactly two ways: TLS with authentication, or plain HTTP that never leaves the machine.
 func (o Options) validateTransport() error {
 	switch {
-	case o.InsecureHTTP && (o.CertFile != "" || o.KeyFile != "" || o.ClientCAFile != ""):
-		return errors.New("ingest is given both TLS files and insecure HTTP: choose one")
+	case o.InsecureHTTP && (o.Certificate != nil || o.ClientCAs != nil):
+		return errors.New("ingest is given both TLS certificates and insecure HTTP: choose one")
 	case o.InsecureHTTP && !isLoopback(o.Address):
 		return fmt.Errorf("ingest over insecure HTTP needs a loopback address such as 127.0.0.1:9443, not %q: use TLS", o.Address)
 	case o.InsecureHTTP:
 		return nil
-	case o.Certificate != nil:
-		return nil
-	case o.CertFile == "" || o.KeyFile == "":
+	case o.Certificate == nil:
 		return errors.New("ingest needs a TLS certificate and its key (or, for development, insecure HTTP on a loopback address)")
-	case o.ClientCAFile == "" && o.TokenFile == "":
+	case o.ClientCAs == nil && o.TokenFile == "":
 		return errors.New("ingest would take events from anyone: give it a client CA or a token file")
 	}
 	return nil

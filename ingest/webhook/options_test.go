@@ -1,7 +1,7 @@
 package webhook
 
 import (
-	"crypto/x509"
+	"crypto/tls"
 	"net"
 	"path/filepath"
 	"strings"
@@ -11,47 +11,33 @@ import (
 
 func TestWrongOptionsAreOneClearLine(t *testing.T) {
 	ca := newAuthority(t, "CA")
-	cert, key := ca.issue("server", localhost)
-	_, otherKey := ca.issue("other", localhost)
-	expired, expiredKey := ca.issue("expired", func(c *x509.Certificate) {
-		localhost(c)
-		c.NotAfter = time.Now().Add(-time.Minute)
-	})
-	nameless, namelessKey := ca.issue("nameless", func(*x509.Certificate) {})
+	shown := ca.pair("server", localhost)
 	missing := filepath.Join(ca.dir, "missing")
 	cases := map[string]struct {
 		change func(*Options)
 		want   []string
 	}{
 		"good":           {func(*Options) {}, nil},
-		"tokens":         {func(o *Options) { o.ClientCAFile, o.TokenFile = "", ca.write("t", []byte("a:0123456789abcdef")) }, nil},
+		"tokens":         {func(o *Options) { o.ClientCAs, o.TokenFile = nil, ca.write("t", []byte("a:0123456789abcdef")) }, nil},
 		"insecure":       {func(o *Options) { *o = Options{Address: "127.0.0.1:0", InsecureHTTP: true} }, nil},
 		"insecure, IPv6": {func(o *Options) { *o = Options{Address: "[::1]:0", InsecureHTTP: true} }, nil},
 		"insecure, everywhere": {
 			func(o *Options) { *o = Options{Address: ":9443", InsecureHTTP: true} },
 			[]string{"loopback", `":9443"`, "TLS"},
 		},
-		"insecure, with TLS":  {func(o *Options) { o.InsecureHTTP = true }, []string{"both"}},
-		"no port":             {func(o *Options) { o.Address = "localhost" }, []string{"host:port"}},
-		"no certificate":      {func(o *Options) { o.CertFile = "" }, []string{"certificate and its key"}},
-		"no authentication":   {func(o *Options) { o.ClientCAFile = "" }, []string{"anyone", "client CA or a token file"}},
-		"missing certificate": {func(o *Options) { o.CertFile = missing }, []string{"TLS certificate", missing, "no such file"}},
-		"another key":         {func(o *Options) { o.KeyFile = otherKey }, []string{cert, "does not match"}},
-		"no PEM":              {func(o *Options) { o.CertFile = ca.write("x", []byte("x")) }, []string{"PEM"}},
-		"expired":             {func(o *Options) { o.CertFile, o.KeyFile = expired, expiredKey }, []string{expired, "expired at"}},
-		"no names":            {func(o *Options) { o.CertFile, o.KeyFile = nameless, namelessKey }, []string{"subject alternative name"}},
-		"missing CA":          {func(o *Options) { o.ClientCAFile = missing }, []string{"client CA", missing, "no such file"}},
-		"empty CA":            {func(o *Options) { o.ClientCAFile = ca.write("e", nil) }, []string{"client CA", "missing content"}},
-		"CA is no PEM":        {func(o *Options) { o.ClientCAFile = ca.write("n", []byte("nonsense")) }, []string{"client CA", "certificate"}},
-		"missing tokens":      {func(o *Options) { o.TokenFile = missing }, []string{"token file", missing, "no such file"}},
-		"bad tokens":          {func(o *Options) { o.TokenFile = ca.write("bt", []byte("prod")) }, []string{"token file", "line 1"}},
-		"bad cluster":         {func(o *Options) { o.Clusters = []string{"Prod"} }, []string{"DNS-1123"}},
-		"negative limit":      {func(o *Options) { o.Limits.BodyBytes = -1 }, []string{"negative"}},
-		"too long a budget":   {func(o *Options) { o.Limits.Budget = time.Minute }, []string{"1m0s", "10s"}},
+		"insecure, with TLS": {func(o *Options) { o.InsecureHTTP = true }, []string{"both"}},
+		"no port":            {func(o *Options) { o.Address = "localhost" }, []string{"host:port"}},
+		"no certificate":     {func(o *Options) { o.Certificate = nil }, []string{"certificate and its key"}},
+		"no authentication":  {func(o *Options) { o.ClientCAs = nil }, []string{"anyone", "client CA or a token file"}},
+		"missing tokens":     {func(o *Options) { o.TokenFile = missing }, []string{"token file", missing, "no such file"}},
+		"bad tokens":         {func(o *Options) { o.TokenFile = ca.write("bt", []byte("prod")) }, []string{"token file", "line 1"}},
+		"bad cluster":        {func(o *Options) { o.Clusters = []string{"Prod"} }, []string{"DNS-1123"}},
+		"negative limit":     {func(o *Options) { o.Limits.BodyBytes = -1 }, []string{"negative"}},
+		"too long a budget":  {func(o *Options) { o.Limits.Budget = time.Minute }, []string{"1m0s", "10s"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Address: "127.0.0.1:0", CertFile: cert, KeyFile: key, ClientCAFile: ca.caFile()}
+			o := Options{Address: "127.0.0.1:0", Certificate: func() (*tls.Certificate, error) { return &shown, nil }, ClientCAs: ca.pool}
 			c.change(&o)
 			err := o.Validate()
 			if (c.want == nil) != (err == nil) {

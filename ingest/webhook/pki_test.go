@@ -89,16 +89,28 @@ func (a *authority) issue(file string, change func(*x509.Certificate)) (certFile
 	return a.write(file+".pem", pemOf("CERTIFICATE", cert.Raw)), a.write(file+".key", pemOf("PRIVATE KEY", der))
 }
 
-func (a *authority) client(file string, change func(*x509.Certificate)) tls.Certificate {
+// pair is issue for what needs no files.
+func (a *authority) pair(file string, change func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
-	cert, err := tls.LoadX509KeyPair(a.issue(file, func(c *x509.Certificate) {
-		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-		change(c)
-	}))
+	cert, err := tls.LoadX509KeyPair(a.issue(file, change))
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	return cert
+}
+
+func (a *authority) client(file string, change func(*x509.Certificate)) tls.Certificate {
+	a.t.Helper()
+	return a.pair(file, func(c *x509.Certificate) {
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		change(c)
+	})
+}
+
+func (a *authority) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return pool
 }
 
 // named makes a certificate for a common name and DNS names.

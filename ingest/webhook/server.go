@@ -5,11 +5,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 
 	"golang.org/x/time/rate"
 )
@@ -36,9 +34,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMetrics(o)
-	a.failed = func(file string) { m.badFiles.WithLabelValues(file).Inc() }
-	h := &handler{opts: o, auth: a, metrics: m, refusals: rate.Sometimes{First: serverLogAtOnce, Interval: serverLogEvery}}
+	h := &handler{opts: o, auth: a, metrics: newMetrics(o), refusals: rate.Sometimes{First: serverLogAtOnce, Interval: serverLogEvery}}
 	s := &Server{opts: o, auth: a, handler: h.routes()}
 	s.http = s.httpServer()
 	return s, nil
@@ -51,7 +47,6 @@ func (s *Server) httpServer() *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(!s.opts.InsecureHTTP)
-	errorLog := &serverLog{logger: s.opts.Logger, some: rate.Sometimes{First: serverLogAtOnce, Interval: serverLogEvery}}
 	server := &http.Server{
 		Handler:           s.handler,
 		Protocols:         protocols,
@@ -67,7 +62,7 @@ func (s *Server) httpServer() *http.Server {
 		},
 		// "OPTIONS *" is for the handler like any other request.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     log.New(errorLog, "", 0),
+		ErrorLog:                     slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
 	}
 	if !s.opts.InsecureHTTP {
 		server.TLSConfig = s.auth.tlsConfig()
@@ -126,18 +121,4 @@ func (s *Server) drain(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// serverLog passes on what net/http wants logged, such as failed handshakes, and no more than a few lines a second.
-type serverLog struct {
-	logger *slog.Logger
-	some   rate.Sometimes
-}
-
-// Write logs one line.
-func (l *serverLog) Write(line []byte) (int, error) {
-	l.some.Do(func() {
-		l.logger.Warn("ingest connection failed", slog.String("error", strings.TrimSpace(string(line))))
-	})
-	return len(line), nil
 }

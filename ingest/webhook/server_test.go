@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,7 @@ type rig struct {
 	url       string
 	serverCA  *authority
 	clientCA  *authority
+	clients   atomic.Pointer[x509.CertPool]
 	registry  *prometheus.Registry
 	log       *syncBuffer
 	closeIdle []func()
@@ -97,13 +99,15 @@ func start(t testing.TB, change func(*rig, *Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, serverCA: newAuthority(t, "server CA"), clientCA: newAuthority(t, "client CA"), registry: prometheus.NewRegistry(), log: &syncBuffer{}}
 	opts := Options{
-		Address: "127.0.0.1:0", ClientCAFile: r.clientCA.caFile(),
+		Address: "127.0.0.1:0", ClientCAs: r.clients.Load,
 		TokenFile:  r.clientCA.write("tokens", []byte("# clusters\nprod:"+secretToken+"\n")),
 		Sink:       &sink{},
 		Registerer: r.registry,
 		Logger:     slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
-	opts.CertFile, opts.KeyFile = r.serverCA.issue("server", localhost)
+	r.clients.Store(r.clientCA.pool())
+	shown := r.serverCA.pair("server", localhost)
+	opts.Certificate = func() (*tls.Certificate, error) { return &shown, nil }
 	if change != nil {
 		change(r, &opts)
 	}
@@ -148,9 +152,7 @@ func (r *rig) serve(insecure bool) {
 
 // client returns a client that trusts the server and shows a certificate if there is one, also to a server that asks for others.
 func (r *rig) client(h2 bool, certs ...tls.Certificate) *http.Client {
-	roots := x509.NewCertPool()
-	roots.AddCert(r.serverCA.cert)
-	config := &tls.Config{RootCAs: roots}
+	config := &tls.Config{RootCAs: r.serverCA.pool()}
 	if len(certs) > 0 {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certs[0], nil }
 	}

@@ -190,7 +190,7 @@ func TestFirehoseIsAnsweredAsItAsks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, func(_ *rig, o *Options) {
 				o.Sink, o.Now, o.InsecureHTTP, o.Address = c.sink, func() time.Time { return now }, true, "127.0.0.1:0"
-				o.CertFile, o.KeyFile, o.ClientCAFile = "", "", ""
+				o.Certificate, o.ClientCAs = nil, nil
 			})
 			w := httptest.NewRecorder()
 			r.server.handler.ServeHTTP(w, r.request(strings.NewReader(c.body), shipped(func(r *http.Request) {

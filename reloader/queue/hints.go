@@ -53,7 +53,7 @@ func hintMessage(h reloader.Hint) (*nats.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewMessage(subject, "hint", h.Cluster, h.Time, data), nil
+	return NewMessage(subject, data), nil
 }
 
 // ConsumeHints delivers every stored hint of cluster that is not acknowledged, and then each new one, to handle. It returns nil when ctx ends,

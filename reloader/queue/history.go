@@ -23,7 +23,7 @@ func (q *Queue) AppendChange(ctx context.Context, c reloader.Change) error {
 		if err != nil {
 			return fmt.Errorf("append change: %w", err)
 		}
-		if err := to.put(ctx, NewMessage(subject, "change", c.Cluster, c.VerifiedAt, data)); err != nil {
+		if err := to.put(ctx, NewMessage(subject, data)); err != nil {
 			return fmt.Errorf("append change of %s: %w", c.Config, err)
 		}
 	}
@@ -78,7 +78,7 @@ func (q *Queue) AppendReload(ctx context.Context, r reloader.Reload) error {
 	if err != nil {
 		return fmt.Errorf("append reload of %s: %w", r.Workload, err)
 	}
-	return wrap(q.history.put(ctx, NewMessage(subject, "reload", r.Cluster, r.DecidedAt, data)), "append reload of %s", r.Workload)
+	return wrap(q.history.put(ctx, NewMessage(subject, data)), "append reload of %s", r.Workload)
 }
 
 // LastReload returns the newest stored reload of a workload; false if there is none that can be read.

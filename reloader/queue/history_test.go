@@ -132,7 +132,7 @@ func TestOneBadRecordFailsAlone(t *testing.T) {
 	q, ctx := open(t, Options{}), testContext(t)
 	calls := []record{}
 	for n := range batchFrom + 5 {
-		m := NewMessage(fmt.Sprint("reroll.workload.blue.x.shop.w-", n), "workload", "blue", epoch, []byte("{}"))
+		m := NewMessage(fmt.Sprint("reroll.workload.blue.x.shop.w-", n), []byte("{}"))
 		if n == 3 {
 			m.Header.Set("Nats-Rollup", "sub") // which the stream does not allow
 		}

@@ -2,13 +2,10 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 )
 
@@ -69,14 +66,7 @@ func (c *Conn) publishSome(ctx context.Context, messages []*nats.Msg) error {
 	return errors.Join(errs...)
 }
 
-// NewMessage returns a message with the attributes of CloudEvents, for tools that know nothing of Reroll.
-func NewMessage(subject, kind, cluster string, at time.Time, data json.RawMessage) *nats.Msg {
-	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{
-		"ce-specversion": {"1.0"},
-		"ce-id":          {nuid.Next()},
-		"ce-type":        {"dev.reroll." + kind + ".v1"},
-		"ce-source":      {"/clusters/" + cluster},
-		"ce-time":        {at.UTC().Format(time.RFC3339Nano)},
-		"content-type":   {"application/json"},
-	}}
+// NewMessage returns a message of a stream. Its header is there to be written.
+func NewMessage(subject string, data []byte) *nats.Msg {
+	return &nats.Msg{Subject: subject, Header: nats.Header{}, Data: data}
 }

@@ -44,7 +44,7 @@ func (q *Queue) PutWorkload(ctx context.Context, r reloader.WorkloadRecord) erro
 	if err != nil {
 		return fmt.Errorf("put workload %s: %w", r.Workload, err)
 	}
-	return wrap(q.state.put(ctx, NewMessage(subject, "workload", r.Cluster, r.UpdatedAt, data)), "put workload %s", r.Workload)
+	return wrap(q.state.put(ctx, NewMessage(subject, data)), "put workload %s", r.Workload)
 }
 
 // DeleteWorkload ends the record of a workload. A record that does not exist is not an error.
@@ -53,7 +53,7 @@ func (q *Queue) DeleteWorkload(ctx context.Context, cluster string, ref reloader
 	if err != nil {
 		return fmt.Errorf("delete workload: %w", err)
 	}
-	m := NewMessage(subject, "workload-gone", cluster, time.Now(), nil)
+	m := NewMessage(subject, nil)
 	m.Header.Set(headerKind, ref.Kind)
 	m.Header.Set(jetstream.MsgTTLHeader, EndTime.String())
 	return wrap(q.state.put(ctx, m), "delete workload %s", ref)
@@ -68,7 +68,7 @@ func (q *Queue) PutClusterStatus(ctx context.Context, s reloader.ClusterStatus) 
 	if err != nil {
 		return fmt.Errorf("put status of cluster %s: %w", s.Cluster, err)
 	}
-	return wrap(q.state.put(ctx, NewMessage(StatusSubject(s.Cluster), "cluster-status", s.Cluster, s.At, data)), "put status of cluster %s", s.Cluster)
+	return wrap(q.state.put(ctx, NewMessage(StatusSubject(s.Cluster), data)), "put status of cluster %s", s.Cluster)
 }
 
 // BindCluster binds a cluster name to the UID of a cluster, that of its namespace kube-system. The first UID stays for as long as the store does;

@@ -71,9 +71,3 @@ type webhookCaller struct{ *notify.Webhook }
 func (c webhookCaller) Notify(ctx context.Context, r reloader.Reload) error {
 	return c.Call(ctx, notify.PayloadOf(r))
 }
-
-// nowhere is a sink for checking settings.
-type nowhere struct{}
-
-// Put takes nothing.
-func (nowhere) Put(context.Context, []reloader.Hint) error { return nil }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -23,7 +22,7 @@ func (p *program) admitAlone(ctx context.Context) error {
 		return err
 	}
 	if a := p.settings.Admission; a.TLSCert != "" {
-		if _, err := certificate.NewFiles("the admission webhook", a.TLSCert, a.TLSKey); err != nil {
+		if _, err := certificate.NewFiles("admission", a.TLSCert, a.TLSKey); err != nil {
 			return err // what is wrong with its own settings is found before anything else is asked
 		}
 	}
@@ -45,7 +44,6 @@ func (p *program) admitAlone(ctx context.Context) error {
 // presented is a certificate that is shown to API servers.
 type presented interface {
 	Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	Expiry() time.Time
 }
 
 // admit starts the admission webhook.
@@ -64,16 +62,12 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 	return p.listenAdmission(server, shown)
 }
 
-var errNoCertificate = errors.New("there is no certificate yet")
-
 // listenAdmission serves. Only a process that does nothing else is not ready without a certificate: others have more to do.
 func (p *program) listenAdmission(server *http.Server, shown presented) error {
 	if !p.settings.Runs(config.Dispatches) {
 		p.health.add("admission", func(context.Context) error {
-			if shown.Expiry().IsZero() {
-				return errNoCertificate
-			}
-			return nil
+			_, err := shown.Get(nil)
+			return err
 		})
 	}
 	_, err := p.listen("admission", p.settings.Admission.Address, server)
@@ -84,13 +78,17 @@ func (p *program) listenAdmission(server *http.Server, shown presented) error {
 func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error) {
 	a := p.settings.Admission
 	if a.TLSCert != "" {
-		return certificate.NewFiles("the admission webhook", a.TLSCert, a.TLSKey)
+		files, err := certificate.NewFiles("admission", a.TLSCert, a.TLSKey)
+		if err == nil {
+			p.show("admission", files)
+		}
+		return files, err
 	}
 	if p.managed == nil {
 		p.managed = certificate.NewManaged(certificate.Options{Store: admissionStore{cluster.AdmissionCertificate(""), nil}, Of: "admission", Follows: true, Logger: p.logger})
 		p.start("admission certificate", p.managed.Run)
 	}
-	p.certificates.addManaged("admission", p.managed)
+	p.certificates.addPresented("admission", p.managed)
 	return p.managed, nil
 }
 

@@ -46,11 +46,12 @@ func (p *program) answer(context.Context) error {
 // listenAPI serves the API, over TLS if it has a certificate.
 func (p *program) listenAPI(server *http.Server) error {
 	if p.settings.API.TLSCert != "" {
-		files, err := certificate.NewFiles("the API", p.settings.API.TLSCert, p.settings.API.TLSKey)
+		shown, err := certificate.NewFiles("api", p.settings.API.TLSCert, p.settings.API.TLSKey)
 		if err != nil {
 			return err
 		}
-		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: files.Get}
+		p.show("api", shown)
+		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
 	}
 	_, err := p.listen("api", p.settings.API.Address, server)
 	return err

@@ -13,8 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// certificates are those that Reroll has made, and the one of API servers that ends first, for Prometheus. Others are the business of anyone who
-// makes their files.
+// certificates are those that the process presents, and the one of API servers that ends first, for Prometheus.
 type certificates struct {
 	mu      sync.Mutex
 	sources []certificateSource
@@ -59,14 +58,20 @@ func (c *certificates) add(use string, get func() *x509.Certificate) {
 	c.sources = append(c.sources, certificateSource{use, get})
 }
 
-// addManaged has one inspected that Reroll makes.
-func (c *certificates) addManaged(use string, made presented) {
+// addPresented has one inspected that the process presents.
+func (c *certificates) addPresented(use string, made presented) {
 	c.add(use, func() *x509.Certificate {
 		if current, err := made.Get(nil); err == nil {
 			return current.Leaf
 		}
 		return nil
 	})
+}
+
+// show keeps a certificate in files up to date, and has it inspected.
+func (p *program) show(use string, files *certificate.Files) {
+	p.start(use+" certificate", files.Run)
+	p.certificates.addPresented(use, files)
 }
 
 // keepCertificate makes and renews the certificate of ingest, if the settings ask for it. Only where audit events are all there is it matters to
@@ -83,7 +88,7 @@ func (p *program) keepCertificate(cluster *kube.Cluster) {
 	})
 	p.ingestCertificate = made
 	p.start("ingest certificate", made.Run)
-	p.certificates.addManaged("ingest", made)
+	p.certificates.addPresented("ingest", made)
 	if s.Source == config.SourceAudit {
 		p.health.add("ingest", func(context.Context) error {
 			_, err := made.Get(nil)

@@ -48,6 +48,9 @@ type program struct {
 	member *hub.Member
 	// ingestCertificate is the certificate of ingest if Reroll's own CA signs it; nil if not.
 	ingestCertificate *certificate.Managed
+	// ingestFiles and ingestCAs are those of its files; nil without files.
+	ingestFiles *certificate.Files
+	ingestCAs   *certificate.CAs
 	// managed is the certificate of the admission webhook if Reroll's own CA signs it; nil if not.
 	managed *certificate.Managed
 	// certificates are those that the process shows, or believes.
@@ -143,13 +146,10 @@ func (p *program) openQueue(ctx context.Context) error {
 	return nil
 }
 
-// ingestOptions turns the settings into those of the webhook.
-func (p *program) ingestOptions() webhook.Options {
+// ingestOptions turns the settings into those of the webhook, once its files are there.
+func (p *program) ingestOptions() (o webhook.Options, err error) {
 	s := p.settings.Ingest
-	o := webhook.Options{
-		Address: s.Address, CertFile: s.TLSCert, KeyFile: s.TLSKey, ClientCAFile: s.TLSClientCA,
-		TokenFile: s.TokenFile, InsecureHTTP: s.InsecureHTTP, Logger: p.logger, Registerer: p.registry,
-	}
+	o = webhook.Options{Address: s.Address, TokenFile: s.TokenFile, InsecureHTTP: s.InsecureHTTP, Logger: p.logger}
 	if p.settings.Runs(config.Dispatches) {
 		o.Clusters = []string{p.settings.ClusterName}
 	}
@@ -157,15 +157,33 @@ func (p *program) ingestOptions() webhook.Options {
 		o.Certificate = func() (*tls.Certificate, error) { return p.ingestCertificate.Get(nil) }
 		o.ClientCAs = func() *x509.CertPool { return p.ingestCertificate.Authorities() }
 	}
-	return o
+	if s.TLSCert != "" && s.TLSKey != "" && p.ingestFiles == nil {
+		files, err := certificate.NewFiles("ingest", s.TLSCert, s.TLSKey)
+		if err == nil {
+			err = files.Check()
+		}
+		if err != nil {
+			return o, err
+		}
+		p.ingestFiles = files
+	}
+	if s.TLSClientCA != "" && p.ingestCAs == nil {
+		if p.ingestCAs, err = certificate.NewCAs("ingest clients", s.TLSClientCA); err != nil {
+			return o, err
+		}
+	}
+	if p.ingestFiles != nil {
+		o.Certificate = func() (*tls.Certificate, error) { return p.ingestFiles.Get(nil) }
+	}
+	if p.ingestCAs != nil {
+		o.ClientCAs = p.ingestCAs.Pool
+	}
+	return o, o.Validate()
 }
 
 // checkIngest finds what is wrong with the ingest's own settings before anything else is started.
 func (p *program) checkIngest(context.Context) error {
-	o := p.ingestOptions()
-	o.Sink = nowhere{}
-	o.Registerer = nil
-	if err := o.Validate(); !p.awaited(err) {
+	if _, err := p.ingestOptions(); !p.awaited(err) {
 		return err
 	}
 	return nil
@@ -178,10 +196,12 @@ func (p *program) awaited(err error) bool {
 
 // ingest takes audit events, as soon as there is a certificate.
 func (p *program) ingest(ctx context.Context) error {
-	o := p.ingestOptions()
-	err := o.Validate()
-	if !p.awaited(err) {
+	o, err := p.ingestOptions()
+	switch {
+	case err == nil:
 		return p.serveIngest(ctx, o)
+	case !p.awaited(err):
+		return err
 	}
 	p.logger.Warn("a file of ingest is not there yet", "error", err)
 	var missing atomic.Pointer[error]
@@ -189,7 +209,7 @@ func (p *program) ingest(ctx context.Context) error {
 	p.health.add("ingest", func(context.Context) error { return *missing.Load() })
 	p.start("ingest", func(ctx context.Context) error {
 		_ = retry(ctx, fileWait, func() error {
-			err := o.Validate()
+			o, err = p.ingestOptions()
 			missing.Store(&err)
 			return err
 		})
@@ -208,7 +228,13 @@ func (p *program) ingest(ctx context.Context) error {
 const fileWait = time.Second
 
 func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
-	o.Sink = p.sink()
+	o.Sink, o.Registerer = p.sink(), p.registry
+	if p.ingestFiles != nil {
+		p.show("ingest", p.ingestFiles)
+	}
+	if p.ingestCAs != nil {
+		p.start("ingest client CAs", p.ingestCAs.Run)
+	}
 	server, err := webhook.New(o)
 	if err != nil {
 		return err

@@ -19,6 +19,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/tests/poll"
 )
 
 const host = "reroll-admission.reroll-system.svc"
@@ -115,7 +117,7 @@ func TestYears(t *testing.T) {
 				if _, err := shown.Leaf.Verify(x509.VerifyOptions{Roots: m.Authorities(), DNSName: host, CurrentTime: time.Now()}); err != nil {
 					t.Errorf("the CA of the process is another one: %v", err)
 				}
-				if left := time.Until(m.Expiry()); left < lifetime/3-10*time.Minute {
+				if left := time.Until(shown.Leaf.NotAfter); left < lifetime/3-10*time.Minute {
 					t.Fatalf("%s: replica %d has a certificate for another %s", time.Now(), i, left)
 				}
 			}
@@ -151,7 +153,7 @@ func TestLost(t *testing.T) {
 		"spoiled":          {func(s *shelf) { s.data[keyCA] = []byte("x") }, true},
 		"with another key": {func(s *shelf) { s.data[keyCAKey] = s.data[keyKey] }, true},
 		"with no CA":       {func(s *shelf) { s.data[keyCA], s.data[keyCAKey] = s.data[keyServer], s.data[keyKey] }, true},
-		"for another host": {func(s *shelf) { s.data = made(t, "somebody.else.svc", time.Hour) }, false},
+		"for another host": {func(s *shelf) { s.data = made(t, time.Hour, "somebody.else.svc") }, false},
 		"of no use at all": {func(s *shelf) { s.data = map[string][]byte{} }, true},
 		"a long one":       {func(s *shelf) { s.data[keyServer] = make([]byte, 1<<16) }, false},
 	} {
@@ -181,9 +183,9 @@ func TestLost(t *testing.T) {
 }
 
 // made returns what would be stored for a host.
-func made(t testing.TB, host string, lifetime time.Duration) map[string][]byte {
+func made(t testing.TB, lifetime time.Duration, hosts ...string) map[string][]byte {
 	t.Helper()
-	next, _, err := plan{"test", []string{host}, lifetime}.next(material{}, time.Now())
+	next, _, err := plan{"test", hosts, lifetime}.next(material{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +198,7 @@ func made(t testing.TB, host string, lifetime time.Duration) map[string][]byte {
 
 // TestIssueClient: a client certificate is good for its cluster, is no server's, and does not outlast the CA. What is no CA signs nothing, and is not quoted.
 func TestIssueClient(t *testing.T) {
-	data, now := made(t, host, time.Hour), time.Now()
+	data, now := made(t, time.Hour, host), time.Now()
 	for lifetime, want := range map[time.Duration]time.Time{time.Hour: now.Add(time.Hour), 11 * 365 * 24 * time.Hour: now.Add(caLifetime)} {
 		c, err := IssueClient(data[keyCA], data[keyCAKey], "east.audit.reroll.dev", lifetime, now)
 		if err != nil {
@@ -231,7 +233,7 @@ func TestIssueClient(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	store := &shelf{}
 	m := managed(store, time.Hour)
-	if _, err := m.Get(nil); !errors.Is(err, errNone) || !m.Expiry().IsZero() {
+	if _, err := m.Get(nil); !errors.Is(err, errNone) {
 		t.Errorf("before there is any: %v", err)
 	}
 	if err := m.refresh(t.Context()); err != nil {
@@ -249,39 +251,81 @@ func TestTrouble(t *testing.T) {
 // TestFiles: what replaces the files is used, and what cannot be used is not.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	if _, err := NewFiles("the test", cert, key); err == nil || !strings.Contains(err.Error(), "certificate of the test: ") {
-		t.Errorf("without files: %v", err)
-	}
-	var f *Files
-	for i, lifetime := range []time.Duration{time.Hour, 2 * time.Hour} {
-		data := made(t, host, lifetime)
-		if err := errors.Join(os.WriteFile(cert, data[keyServer], 0o600), os.WriteFile(key, data[keyKey], 0o600)); err != nil {
+	cert, key, ca := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
+	write := func(lifetime time.Duration, hosts ...string) *x509.Certificate {
+		t.Helper()
+		data := made(t, lifetime, hosts...)
+		if err := errors.Join(os.WriteFile(key, data[keyKey], 0o600), os.WriteFile(cert, data[keyServer], 0o600), os.WriteFile(ca, data[keyCA], 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if f == nil {
-			var err error
-			if f, err = NewFiles("the test", cert, key); err != nil {
-				t.Fatal(err)
-			}
+		pair, err := tls.X509KeyPair(data[keyServer], data[keyKey])
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, bad := range []bool{false, true} {
-			if bad {
-				if err := os.WriteFile(key, nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			f.checked = time.Time{}
-			if shown, err := f.Get(nil); err != nil || string(encodeCertificate(shown.Leaf.Raw)) != string(data[keyServer]) || !f.Expiry().Equal(shown.Leaf.NotAfter) {
-				t.Errorf("%d, bad %t: another one is shown: %v", i, bad, err)
-			}
+		return pair.Leaf
+	}
+	if _, err := NewFiles("test", cert, key); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without files: %v", err)
+	}
+	if _, err := NewCAs("test", ca); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
+	}
+	for lifetime, want := range map[time.Duration]string{-time.Minute: "expired", time.Hour: "no subject alternative name"} {
+		write(lifetime)
+		f, err := NewFiles("test", cert, key)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if err := f.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want that it is refused for %s: %v", want, err)
+		}
+		over, end := context.WithCancel(t.Context())
+		end()
+		_ = f.Run(over)
+	}
+	first := write(time.Hour, host)
+	f, err := NewFiles("test", cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cas, err := NewCAs("test", ca)
+	if err := errors.Join(err, f.Check()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = f.Run(ctx) })
+	running.Go(func() { _ = cas.Run(ctx) })
+	defer running.Wait()
+	defer end()
+	shows := func(want *x509.Certificate) error {
+		shown, err := f.Get(nil)
+		if err == nil && !shown.Leaf.Equal(want) {
+			err = errors.New("another certificate is shown")
+		}
+		if err == nil {
+			_, err = want.Verify(x509.VerifyOptions{Roots: cas.Pool()})
+		}
+		return err
+	}
+	if err := shows(first); err != nil {
+		t.Error(err)
+	}
+	second := write(2*time.Hour, host)
+	if err := poll.Until(t.Context(), func(context.Context) error { return shows(second) }); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(key, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.content.RunOnce(ctx), shows(second)); err == nil || shows(second) != nil {
+		t.Errorf("a bad file replaces the good one, or is not reported: %v", err)
 	}
 }
 
 // FuzzParse: whatever is stored, it is refused or can be used.
 func FuzzParse(f *testing.F) {
-	data := made(f, host, time.Hour)
+	data := made(f, time.Hour, host)
 	f.Add(data[keyCA], data[keyCAKey], data[keyServer], data[keyKey])
 	f.Add(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE"}), []byte("x"), []byte(nil), []byte(nil))
 	f.Fuzz(func(t *testing.T, ca, caKey, server, key []byte) {

@@ -107,14 +107,6 @@ func (m *Managed) Authorities() *x509.CertPool {
 	return pool
 }
 
-// Expiry returns when the certificate ends; zero if there is none yet.
-func (m *Managed) Expiry() time.Time {
-	if current := m.current.Load(); current != nil {
-		return current.server.Leaf.NotAfter
-	}
-	return time.Time{}
-}
-
 // maxConflicts is how often in a row another replica may be faster.
 const maxConflicts = 3
 

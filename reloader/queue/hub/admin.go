@@ -106,7 +106,7 @@ func Remove(ctx context.Context, o queue.Options, cluster string, force bool) (e
 			return fmt.Errorf("remove the messages of %s from %s: %w", cluster, stream, err)
 		}
 	}
-	note := queue.NewMessage(queue.RemovedSubject(cluster), "cluster-removed", cluster, time.Now(), nil)
+	note := queue.NewMessage(queue.RemovedSubject(cluster), nil)
 	note.Header.Set(jetstream.MsgTTLHeader, queue.EndTime.String())
 	if _, err := c.JS.PublishMsg(ctx, note); err != nil {
 		return fmt.Errorf("note that %s is removed: %w", cluster, err)

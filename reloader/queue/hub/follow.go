@@ -121,7 +121,7 @@ func (m *Member) sendAll(ctx context.Context, c *queue.Conn) error {
 	unsent := maps.Clone(m.unsent)
 	m.mu.Unlock()
 	for subject, one := range unsent {
-		if err := put(ctx, c, subject, "copy", m.Cluster, one); err != nil {
+		if err := put(ctx, c, subject, one); err != nil {
 			return fmt.Errorf("send a copy of %s to %s: %w", one.Config, one.Target, err)
 		}
 		m.mu.Lock()
@@ -181,7 +181,7 @@ func (m *Member) tell(ctx context.Context, c *queue.Conn, told map[string]asked,
 		if w.Equal(was.want) && time.Since(was.at) < wantInterval {
 			continue
 		}
-		if err := put(ctx, c, wantSubject(w), "want", m.Cluster, w); err != nil {
+		if err := put(ctx, c, wantSubject(w), w); err != nil {
 			return fmt.Errorf("ask %s for what is followed: %w", owner, err)
 		}
 		if told[owner] = (asked{w, time.Now()}); len(w.Configs) == 0 {
@@ -192,13 +192,13 @@ func (m *Member) tell(ctx context.Context, c *queue.Conn, told map[string]asked,
 }
 
 // put stores a record at the hub.
-func put[R reloader.Record](ctx context.Context, c *queue.Conn, subject, kind, cluster string, r R) error {
+func put[R reloader.Record](ctx context.Context, c *queue.Conn, subject string, r R) error {
 	data, err := reloader.Encode(r)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	_, err = c.JS.PublishMsg(ctx, queue.NewMessage(prefix+subject, kind, cluster, time.Now(), data))
+	_, err = c.JS.PublishMsg(ctx, queue.NewMessage(prefix+subject, data))
 	return err
 }

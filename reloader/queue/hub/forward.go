@@ -101,6 +101,7 @@ func (m *Member) session(ctx context.Context, h remote, s source) error {
 		}
 	}
 	m.metrics.up.WithLabelValues(s.stream).Set(1)
+	m.metrics.behind.WithLabelValues(s.stream).Set(float64(t.Waiting()))
 	return b.run(ctx, t)
 }
 
@@ -193,7 +194,6 @@ func (b *batch) take(r queue.Stored) {
 		return // of a name that the cluster had before
 	}
 	b.records, b.bytes = append(b.records, r), b.bytes+len(r.Data)
-	b.m.metrics.behind.WithLabelValues(b.stream).Set(float64(r.Pending) + float64(len(b.records)))
 }
 
 func (b *batch) flush(ctx context.Context) (err error) {

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -71,7 +70,7 @@ func (h *natsHub) append(ctx context.Context, records []queue.Stored, p reloader
 	if err != nil {
 		return 0, err
 	}
-	at := queue.NewMessage(prefix+h.subject(p.Of), "position", h.cluster, p.At, data)
+	at := queue.NewMessage(prefix+h.subject(p.Of), data)
 	at.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(revision, 10))
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()
@@ -95,13 +94,14 @@ func (h *natsHub) append(ctx context.Context, records []queue.Stored, p reloader
 
 // copyOf returns a stored record for the hub. Headers with which a server was instructed stay behind: all members share the deduplication of the hub.
 func copyOf(r queue.Stored) *nats.Msg {
-	header := maps.Clone(r.Header)
-	if header == nil {
-		header = nats.Header{}
+	m := queue.NewMessage(prefix+r.Subject, r.Data)
+	for key, values := range r.Header {
+		if !strings.HasPrefix(key, "Nats-") {
+			m.Header[key] = values
+		}
 	}
-	maps.DeleteFunc(header, func(key string, _ []string) bool { return strings.HasPrefix(key, "Nats-") })
 	if len(r.Data) == 0 { // the end of a record
-		header.Set(jetstream.MsgTTLHeader, queue.EndTime.String())
+		m.Header.Set(jetstream.MsgTTLHeader, queue.EndTime.String())
 	}
-	return &nats.Msg{Subject: prefix + r.Subject, Header: header, Data: r.Data}
+	return m
 }
