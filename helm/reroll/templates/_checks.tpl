@@ -19,7 +19,7 @@
 {{- $url := (index $v $name).url | default "" -}}
 {{- if contains "@" $url }}{{ fail (printf "%s.url has credentials, which would be visible in the arguments of pods: put them into a Secret, and set %s.existingSecret and config.%s" $name $name $name) }}{{ end -}}
 {{- if and (index $v $name).existingSecret (not $url) }}{{ fail (printf "%s.existingSecret has no effect without %s.url" $name $name) }}{{ end -}}
-{{- if dig $name "url" "" $v.config }}{{ fail (printf "config.%s.url: set %s.url" $name $name) }}{{ end -}}
+{{- if get (get $v.config $name | default dict) "url" }}{{ fail (printf "config.%s.url: set %s.url" $name $name) }}{{ end -}}
 {{- end -}}
 {{- if and $v.hub.url (or (eq $v.mode "hub") (and .S.scope.namespaces $v.rbac.create)) -}}
 {{- fail "hub.url is of a cluster that forwards to a hub, and needs the identity of the cluster, which may not be read with config.scope.namespaces" -}}
