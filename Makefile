@@ -100,7 +100,7 @@ suite-%: kube ## Run one folder of tests/ whole, with what only nights run: make
 
 # A test of the whole may enter the gate once it has passed this.
 .PHONY: soak
-soak: kube ## Run tests over and over beside a busy loop on each core: make soak SOAK=./tests/watch RUN=TestX
+soak: kube ## Run tests over and over next to a busy loop on each core: make soak SOAK=./tests/watch RUN=TestX
 	@loops=; trap 'kill $$loops' EXIT; \
 	for core in $$(seq $$(nproc)); do timeout 1h sh -c 'while :; do :; done' & loops="$$loops $$!"; done; \
 	go run ./tests/line/cmd/rig go test -count=50 -timeout 60m -run '$(or $(RUN),.)' $(SOAK)
@@ -135,7 +135,7 @@ check: check-format check-vet check-static check-workflows check-words check-gen
 .PHONY: check-format
 check-format:
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs $(call tool,gofumpt) -l -modpath github.com/reroll-dev/reroll -lang go1.26); \
-	if [ -n "$$files" ]; then printf 'not formatted (make format mends it):\n%s\n' "$$files"; exit 1; fi
+	if [ -n "$$files" ]; then printf 'not formatted (make format fixes it):\n%s\n' "$$files"; exit 1; fi
 
 .PHONY: format
 format: ## Format all Go files
@@ -164,9 +164,14 @@ check-workflows:
 check-modules:
 	@for dir in $(modules); do echo "module $$dir"; (cd $$dir && go mod verify >/dev/null && go mod tidy -diff); done
 
-# What no file may hold: unfinished work, waiting by the clock in tests, a developer's own folders.
+# Phrases of a literal translation, which plain English does not have.
+translated = [Ww]hoever|[Aa]new|[Bb]eside|[Mm]end(s|ed|ing)?|look(s|ed) after|for long|go(es)? on|(is|are|was|were|be|been) told|tells? (of|apart)|told of|(is|are|was|were) to be
+
+# What no file may hold: unfinished work, waiting by the clock in tests, a developer's own folders, and phrases that readers stumble over.
 .PHONY: check-words
 check-words:
+	@! git grep --untracked -InwE '$(translated)' -- '*.md' helm '*.go' ':!*_test.go' ':!tests'
+	@! git grep --untracked -InwE '[Nn]obody|[Ss]omebody|[Ss]omeone|[Nn]o one' -- '*.md' helm
 	@! git grep --untracked -InE '\b(TO[D]O|FIX[M]E|XX[X])\b' -- ':!*.sum'
 	@! git grep --untracked -InE 'time\.Slee[p]\(' -- '*_test.go'
 	@! git grep --untracked -InE '(^|[^A-Za-z0-9._/-])/(root|work|home)/[A-Za-z.]' -- ':!*.sum'
@@ -176,10 +181,10 @@ check-words:
 check-generated:
 	@sums() { git ls-files -co --exclude-standard -z | xargs -0 sha256sum 2>/dev/null | sort -k2; }; \
 	before=$$(sums); go generate ./...; after=$$(sums); \
-	if [ "$$before" != "$$after" ]; then echo 'generated files were out of date (now mended):'; \
+	if [ "$$before" != "$$after" ]; then echo 'generated files were out of date (now fixed):'; \
 	diff <(echo "$$before") <(echo "$$after") | awk '/^>/ {print $$3}'; exit 1; fi
 
-# What npm has installed in a folder is as new as its lock file, or is installed anew.
+# What npm has installed in a folder is as new as its lock file, or is installed again.
 npm_ci = if [ ! $(1)/node_modules/.package-lock.json -nt $(1)/package-lock.json ]; then (cd $(1) && npm ci --ignore-scripts); fi
 
 .PHONY: dashboard
@@ -192,14 +197,14 @@ format-dashboard: ## Format the sources of the dashboard (needs Node)
 	@$(call npm_ci,api/ui)
 	cd api/ui && npm run --silent format
 
-# Builds in place and compares, as check-generated does. Whoever has no Node cannot have changed what it makes.
+# Builds in place and compares, as check-generated does. Without Node, its output cannot have changed.
 .PHONY: check-dashboard
 check-dashboard:
 	@if ! command -v npm >/dev/null; then echo 'no npm here: the dashboard is not built again (make setup installs it)'; exit 0; fi; \
 	$(call npm_ci,api/ui); \
 	sums() { (cd api/ui/dist && sha256sum *); }; \
 	before=$$(sums); (cd api/ui && npm run --silent check && npm run --silent build); after=$$(sums); \
-	if [ "$$before" != "$$after" ]; then echo 'api/ui/dist was out of date (now mended):'; diff <(echo "$$before") <(echo "$$after"); exit 1; fi
+	if [ "$$before" != "$$after" ]; then echo 'api/ui/dist was out of date (now fixed):'; diff <(echo "$$before") <(echo "$$after"); exit 1; fi
 
 .PHONY: dashboard-preview
 dashboard-preview: ## Serve the dashboard over a made-up fleet in which something changes every few seconds
@@ -216,7 +221,7 @@ ui: ## Test the dashboard over the made-up fleet in a browser (needs Node, and C
 	cd tests/ui && npx playwright test --project tests
 
 .PHONY: bench
-bench: kube ## Measure on the rig and print the figures, each beside a bare loop in the same run
+bench: kube ## Measure on the rig and print the figures, each next to a bare loop in the same run
 	go test -run '^$$' -bench 'Decode' -benchmem -count 5 ./ingest/audit
 	go test -tags nightly -run '^$$' -bench Forwarders -benchtime 1x ./tests/thousand
 	go run ./tests/bench $(BENCHFLAGS)

@@ -43,7 +43,7 @@ const (
 	resourceClusters  = "clusters"
 )
 
-// need is what somebody must be allowed to get an answer: a verb on a resource, there where the request looks.
+// need is the right to get an answer: a verb on a resource, in the place of the request.
 type need struct{ verb, resource string }
 
 // placed is the parameters of a request that looks at one namespace, or at all if it is empty; and at one object, unless name is empty.

@@ -26,7 +26,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// RequestRate is how many requests one client may make in a second, in the long run; 0 means DefaultRequestRate.
 	RequestRate float64
-	// Access says who asks and what they may read. Nil: nobody can be distinguished, and everybody may read.
+	// Access says who asks and what they may read. Nil: clients are not distinguished, and all may read.
 	Access Access
 	// Cluster is the one whose API server Access asks about rights. Nothing of other clusters is shown by these.
 	Cluster string

@@ -67,11 +67,11 @@ func authenticate(access Access, denied *prometheus.CounterVec, logger *slog.Log
 				denied.WithLabelValues(deniedUnavailable).Inc()
 				logger.WarnContext(r.Context(), "a client could not be authenticated", "error", err)
 				w.Header().Set("Retry-After", retryAfterSeconds)
-				writeProblem(w, http.StatusServiceUnavailable, "Who you are cannot be found out now: the API server gives no answer. Try again.")
+				writeProblem(w, http.StatusServiceUnavailable, "Authentication is unavailable: the API server does not answer. Try again.")
 			case !ok:
 				denied.WithLabelValues(deniedUnauthenticated).Inc()
 				w.Header().Set("WWW-Authenticate", `Bearer realm="reroll"`)
-				writeProblem(w, http.StatusUnauthorized, "Say who you are: with a bearer token or a client certificate that this server accepts.")
+				writeProblem(w, http.StatusUnauthorized, "Authentication required: send a bearer token or a client certificate that this server accepts.")
 			default:
 				next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, user)))
 			}
@@ -98,7 +98,7 @@ func (a *server) permit(ctx context.Context, d Deed) error {
 	user, ok := userOf(ctx)
 	if !ok { // No route leads here without authenticate; one that did must not be open.
 		a.denied.WithLabelValues(deniedUnauthenticated).Inc()
-		return huma.Error401Unauthorized("Say who you are.")
+		return huma.Error401Unauthorized("Authentication required: send a bearer token.")
 	}
 	allowed, err := a.may(ctx, user, d)
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *server) permit(ctx context.Context, d Deed) error {
 	return nil
 }
 
-// may reports whether user may do d, or returns the problem that nobody can say. Where there are rights, everybody may, and sees what their reach has.
+// may reports whether user may do d, or returns the problem that it is unknown. Where there are rights, everybody may, and sees what their reach has.
 func (a *server) may(ctx context.Context, user User, d Deed) (bool, error) {
 	if len(a.rights) > 0 {
 		return true, nil
@@ -123,12 +123,12 @@ func (a *server) may(ctx context.Context, user User, d Deed) (bool, error) {
 	a.denied.WithLabelValues(deniedUnavailable).Inc()
 	a.logger.WarnContext(ctx, "a client could not be authorised", "error", err)
 	return false, huma.ErrorWithHeaders(
-		huma.Error503ServiceUnavailable("What you may do cannot be found out now: the API server gives no answer. Try again."),
+		huma.Error503ServiceUnavailable("Authorization is unavailable: the API server does not answer. Try again."),
 		http.Header{"Retry-After": {retryAfterSeconds}},
 	)
 }
 
-// sees reports whether who asks may do d. That they may not is no denial: they did not ask for it.
+// sees reports whether who asks may do d. A missing right is not a denial: they did not ask for it.
 func (a *server) sees(ctx context.Context, d Deed) bool {
 	if a.access == nil {
 		return true

@@ -143,7 +143,7 @@ func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutp
 	return &changeOutput{Body: a.changeRow(s, c)}, s.fault
 }
 
-// theOne returns the record that is asked for by its ID: that of a cluster or, if none is named, the only one. several says that there are more. of
+// theOne returns the record with the requested ID: that of a cluster or, if none is named, the only one. several says that more exist. of
 // returns the cluster of a record, and whether it may be shown.
 func theOne[T any](cluster string, named []*T, of func(*T) (string, bool)) (one *T, several bool) {
 	named = slices.DeleteFunc(named, func(r *T) bool {

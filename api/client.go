@@ -34,7 +34,7 @@ type scans struct{ turns *clients.Turns }
 func (s scans) begin(ctx context.Context) (done func(), err error) {
 	done, err = s.turns.Take(ctx, clientOf(ctx))
 	if err != nil {
-		return nil, huma.Error503ServiceUnavailable("The request ended before its turn came.")
+		return nil, huma.Error503ServiceUnavailable("The request was cancelled while it waited for an answer.")
 	}
 	return done, nil
 }

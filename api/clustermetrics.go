@@ -19,7 +19,7 @@ var (
 		"Always 1: which version dispatches for a cluster.", []string{"cluster", "version"}, nil)
 )
 
-// clusterMetrics tells of every cluster on record, as of the time of a scrape. Clusters are few, and those who run the fleet name them.
+// clusterMetrics has every cluster on record, as of the time of a scrape. Clusters are few, and those who run the fleet name them.
 type clusterMetrics struct{ records *projection.Projection }
 
 // Describe sends what can be collected.

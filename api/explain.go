@@ -53,7 +53,7 @@ func (a *server) explain(of verdict.Case, config reloader.Config) view.Explanati
 	return x
 }
 
-// tellsOf reports whether an explanation of w may tell of the newest change of c. Who may see w need not be allowed to see configs of other
+// tellsOf reports whether an explanation of w may have the newest change of c. Who may see w need not be allowed to see configs of other
 // namespaces and clusters. Of these it tells the change that the record of w names, which their owners have let it know of.
 func tellsOf(w *reloader.WorkloadRecord, c reloader.Config, latest *reloader.Change) bool {
 	if c.Cluster == "" && c.Namespace == w.Workload.Namespace {

@@ -48,7 +48,7 @@ const (
 
 // Limits on streams of events.
 const (
-	// maxStreams bounds how many are open, maxStreamsOfClient how many of them one user or, where nobody is distinguished, one address has,
+	// maxStreams bounds how many are open, maxStreamsOfClient how many of them one user or, without authentication, one address has,
 	// and streamRetrySeconds is when to try again if they are too many.
 	maxStreams         = 1000
 	maxStreamsOfClient = 32

@@ -25,14 +25,14 @@ const (
 	PrivateHosts
 )
 
-// privateNames are the ends of names that nobody can own in the internet.
+// privateNames are the ends of names that cannot be registered on the internet.
 var privateNames = []string{".localhost", ".svc", ".cluster.local", ".local", ".internal", ".home.arpa"}
 
 // LocalNames returns next for requests that name the server by an address or localhost.
 func LocalNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !LocalHosts.allow(r.Host, nil) {
-			writeProblem(w, http.StatusForbidden, "This server answers to localhost and to addresses alone. Ask for http://127.0.0.1.")
+			writeProblem(w, http.StatusForbidden, "This server accepts only localhost and IP addresses as host name. Use http://127.0.0.1.")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -45,8 +45,8 @@ func hostCheck(hosts Hosts, more []string, denied *prometheus.CounterVec) func(h
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !hosts.allow(r.Host, more) {
 				denied.WithLabelValues(deniedForeignHost).Inc()
-				writeProblem(w, http.StatusForbidden, "This server does not know itself under this name, which may be that of a web page. "+
-					"Ask for its address, name it in api.hosts, or give it an api.auth that makes clients prove who they are.")
+				writeProblem(w, http.StatusForbidden, "Unknown host name, which may be that of a web page. "+
+					"Use the IP address, add the name to api.hosts, or set api.auth to token.")
 				return
 			}
 			next.ServeHTTP(w, r)

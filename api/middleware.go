@@ -24,7 +24,7 @@ func securityHeaders(next http.Handler) http.Handler {
 }
 
 // recoverer turns a panic into a 500 that says nothing about it; the log says everything. If the answer has begun, the
-// connection is cut instead, so that nobody takes half an answer for a whole one.
+// connection is cut instead, so that half an answer is not taken for a whole one.
 func recoverer(logger *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func recoverer(logger *slog.Logger) func(http.Handler) http.Handler {
 				if begun(w) {
 					panic(http.ErrAbortHandler)
 				}
-				writeProblem(w, http.StatusInternalServerError, "Something went wrong here; the log of the server says what.")
+				writeProblem(w, http.StatusInternalServerError, "Internal error: the log of the server has the cause.")
 			}()
 			next.ServeHTTP(w, r)
 		})

@@ -13,12 +13,12 @@ import (
 func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	// No one is left to tell if this fails: the client is gone.
+	// If this fails, the client is gone.
 	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
 }
 
 func notFound(w http.ResponseWriter, _ *http.Request) {
-	writeProblem(w, http.StatusNotFound, "There is nothing at this path; /openapi.json lists what there is.")
+	writeProblem(w, http.StatusNotFound, "Unknown path: /openapi.json lists all paths.")
 }
 
 // methodNotAllowed names the methods that the path of the request does have in router.
@@ -32,7 +32,7 @@ func methodNotAllowed(router chi.Routes) http.HandlerFunc {
 			allowed = append(allowed, http.MethodPost)
 		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		writeProblem(w, http.StatusMethodNotAllowed, "This path has another method: see the header Allow.")
+		writeProblem(w, http.StatusMethodNotAllowed, "Method not allowed: the header Allow lists the methods of this path.")
 	}
 }
 

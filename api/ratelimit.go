@@ -14,7 +14,7 @@ func rateLimit(perSecond float64) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !rates.Allow(clients.Of(r.RemoteAddr), time.Now()) {
 				w.Header().Set("Retry-After", "1")
-				writeProblem(w, http.StatusTooManyRequests, "This address asks too often; try again in a second.")
+				writeProblem(w, http.StatusTooManyRequests, "Too many requests: retry in 1 s.")
 				return
 			}
 			next.ServeHTTP(w, r)

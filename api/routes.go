@@ -27,7 +27,7 @@ Reasons are a closed list:
 
 `
 
-// What one must be allowed for the answers of routes.
+// The rights for the answers of routes.
 var (
 	listChanges    = need{"list", resourceChanges}
 	watchChanges   = need{"watch", resourceChanges}
@@ -45,7 +45,7 @@ func mount(router chi.Router, a *server) *huma.OpenAPI {
 	h := humachi.New(router, config())
 	view.Describe(h.OpenAPI().Components.Schemas)
 	get(h, "/api/v1/changes", "list-changes", "List changes of configs with all that came of them, newest first",
-		"A change is a verified fact: which config went from which content to which, in which keys, and who may have written that. Each has the decisions about workloads that came of it, and the workloads that still wait for it.",
+		"A change is a verified fact: a config went from one content to another, in these keys, and these users may have written it. Each has its decisions about workloads, and the workloads that still wait for it.",
 		inPlace(a, a.listChanges, listChanges, listReloads), 410)
 	get(h, "/api/v1/changes/{id}", "get-change", "Get one change, with all that came of it", "IDs are in the listing.", a.getChange, 404, 409)
 	get(h, "/api/v1/reloads", "list-reloads", "List reloads of workloads, newest first",
@@ -106,7 +106,7 @@ func config() huma.Config {
 	return c
 }
 
-// marshalJSON writes v in one piece. It reports only what is wrong with v: that a client is gone is no fault of ours.
+// marshalJSON writes v in one piece. It reports only faults of v: a client that is gone is not our fault.
 func marshalJSON(w io.Writer, v any) error {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// warnings says what any answer may be missing. Of the clusters that a question names, those that nobody has heard of are among that.
+// warnings says what any answer may be missing. Unknown clusters in a question are among that.
 func (a *server) warnings(ctx context.Context, named ...string) []string {
 	found, sight := []string{}, a.reach(ctx)
 	if !a.records.CaughtUp() {
@@ -26,7 +26,7 @@ func (a *server) warnings(ctx context.Context, named ...string) []string {
 	return append(found, a.silence(ctx)...)
 }
 
-// silence names the clusters that have not been heard of lately to those who may list clusters, and tells others that there are some.
+// silence names silent clusters to users who may list clusters, and tells others only that some exist.
 func (a *server) silence(ctx context.Context) (found []string) {
 	now := time.Now()
 	return a.doubts(ctx, func(c *projection.ClusterState) bool { return a.silent(c, now) })
@@ -68,7 +68,7 @@ type sight struct {
 	seen  map[string]bool
 	// hides says that something was left out.
 	hides bool
-	// fault is the problem that nobody can say what they may do.
+	// fault is the problem that the user's rights are unknown.
 	fault error
 }
 
@@ -81,7 +81,7 @@ func (a *server) sightFrom(ctx context.Context, namespace string, n need) *sight
 			if a.access == nil {
 				return true, nil
 			}
-			user, _ := userOf(ctx) // nobody gets here without being let to ask
+			user, _ := userOf(ctx) // only permitted users get here
 			return a.may(ctx, user, Deed{Verb: n.verb, Resource: n.resource, Namespace: other})
 		},
 	}

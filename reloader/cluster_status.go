@@ -2,7 +2,7 @@ package reloader
 
 import "time"
 
-// ClusterStatusInterval is how often a dispatcher publishes the status of its cluster. A status that is much older tells of a dispatcher
+// ClusterStatusInterval is how often a dispatcher publishes the status of its cluster. A status that is much older means a dispatcher
 // that is away.
 const ClusterStatusInterval = 30 * time.Second
 

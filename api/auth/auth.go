@@ -44,14 +44,14 @@ var backoff = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Steps: 2
 type Options struct {
 	// API is how to reach the API server that is asked.
 	API *rest.Config
-	// Audiences are those of which a token must have one; empty is the API server itself.
+	// Audiences are the accepted ones of tokens; empty is the API server itself.
 	Audiences []string
 }
 
 // Gate judges requests. Make it with New.
 type Gate struct {
 	authenticator authenticator.Request
-	// client asks about rights, and answers has what it was told, by the SHA-256 of the question.
+	// client asks about rights, and answers has the answers, by the SHA-256 of the question.
 	client  kubernetes.Interface
 	answers *cache.LRUExpireCache
 	// asking bounds the questions about one user's rights.

@@ -4,6 +4,6 @@
 // It promises:
 //   - A token is believed only as long as a TokenReview says so, for the audiences that were given.
 //   - What cannot be found out is an error, never a yes.
-//   - Yes and no are remembered for ten seconds, so that a right taken away ends then. What is remembered is bounded: by its number for
+//   - Answers are cached for ten seconds, so that a removed right ends then. The cache is bounded: by its number for
 //     rights, and for tokens by that time and the rate of requests to the API server.
 package auth

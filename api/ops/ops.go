@@ -6,7 +6,7 @@
 //   - /live answers "alive" for as long as the process can answer.
 //   - /barrier waits until nothing is in flight in a namespace, and says what is. It answers the loopback alone.
 //
-// Anything else is a 404. There is no profiling here. Nothing else here asks who is asking: the reasons of failed checks must be fit
+// Anything else is a 404. Profiling is not served. Nothing here authenticates: the reasons of failed checks must be fit
 // for everyone who can reach the port.
 package ops
 

@@ -57,7 +57,7 @@ func (c configs) get(key ConfigKey) (*ConfigState, bool) {
 	return &ConfigState{Key: key, Latest: e.latest, Dependents: slices.SortedFunc(maps.Keys(e.dependents), WorkloadKey.Compare)}, true
 }
 
-// changed takes note of a change. What a cluster says of a config of another one that it follows counts only where the owner says nothing.
+// changed records a change. A report about a followed config of another cluster counts only without one from the owner.
 func (c configs) changed(seq uint64, change *reloader.Change) {
 	key := KeyOf(change.Cluster, change.Config)
 	e := c.at(key)
@@ -70,7 +70,7 @@ func (c configs) changed(seq uint64, change *reloader.Change) {
 	e.seq, e.latest = seq, change
 }
 
-// dropped forgets a config whose newest change is no longer on record, if nobody asks for it.
+// dropped forgets an unused config whose newest change is no longer on record.
 func (c configs) dropped(change *reloader.Change) {
 	key := KeyOf(change.Cluster, change.Config)
 	if e, ok := c[key]; ok && e.latest == change && len(e.dependents) == 0 {

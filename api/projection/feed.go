@@ -64,7 +64,7 @@ func (f *feed) watch(interest Interest) *Watch {
 	return w
 }
 
-// tell tells of topics in a namespace of a cluster; empty if they are in none.
+// tell announces topics in a namespace of a cluster; empty if they are in none.
 func (f *feed) tell(cluster, namespace string, topics []Topic) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -139,7 +139,7 @@ func (h *history[T]) evict() (dropped []*slot[T]) {
 	return dropped
 }
 
-// forget empties h. What a reader holds stays as it is, and its place is no longer one.
+// forget empties h. The copy of a reader stays, and its position becomes invalid.
 func (h *history[T]) forget() {
 	h.byKey, h.slots, h.taken, h.total, h.evicted = map[recordKey]*slot[T]{}, nil, map[string]int{}, 0, map[string]uint64{}
 }

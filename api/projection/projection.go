@@ -26,7 +26,7 @@ import (
 )
 
 // DefaultReloads and DefaultChanges are how many of the newest are kept unless Limits say otherwise. A change mostly causes more than one reload,
-// and a reload tells of its changes also when they are no longer kept themselves.
+// and a reload names its changes even when they are no longer kept.
 const (
 	DefaultReloads = 20_000
 	DefaultChanges = 10_000
@@ -200,7 +200,7 @@ func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
 	})
 }
 
-// DeleteWorkload forgets a workload. It is no error if it is not known.
+// DeleteWorkload forgets a workload, known or not.
 func (p *Projection) DeleteWorkload(cluster string, ref reloader.WorkloadRef) {
 	key := WorkloadKey{Cluster: cluster, Workload: ref}
 	p.write(cluster, ref.Namespace, func() []Topic {
@@ -249,7 +249,7 @@ func (p *Projection) cluster(name string, change func(*ClusterState)) {
 	}
 }
 
-// write changes what is known, and tells of what has changed in a namespace of a cluster. What was told before everything stored is known is not new.
+// write changes the memory, and announces changes in a namespace of a cluster. Announcements before everything stored is read are not news.
 func (p *Projection) write(cluster, namespace string, change func() []Topic) {
 	p.mu.Lock()
 	topics := change()
@@ -285,8 +285,8 @@ func placesOf(r *reloader.Reload) int {
 }
 
 // sameReload tells a later word about one reload from a later reload of the same ID. A workload that goes back to content it
-// had before gets the same ID again, and two patches that were accepted at different times are two rolls. Of a patch that nobody saw accepted
-// when it was decided tells, or for which changes.
+// had before gets the same ID again, and two patches that were accepted at different times are two rolls. Of a patch without a known answer
+// the time of the decision distinguishes them, or the changes.
 func sameReload(old, next *reloader.Reload) bool {
 	if old.PatchedAt.IsZero() || next.PatchedAt.IsZero() {
 		return old.DecidedAt.Equal(next.DecidedAt) ||

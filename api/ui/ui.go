@@ -4,7 +4,7 @@
 //   - Nothing is fetched from elsewhere, and the page may not: its Content-Security-Policy names this origin alone, without
 //     inline scripts and styles.
 //   - A file that a browser has already is not sent again, and none is shown out of date: every one is asked for by its ETag.
-//   - It holds nothing but files. What the page shows it asks of the API, as anyone who opened it.
+//   - It holds nothing but files. The page gets its data from the API, with the rights of its user.
 //
 // The build of Go needs no Node: dist is committed, and `make check-dashboard` fails if it is not what src makes.
 package ui

@@ -94,7 +94,7 @@ func (t *Tally) at(moment time.Time) []*count {
 	return []*count{&t.counts[int(moment.Sub(t.since)/t.bucket)], &t.counts[len(t.counts)-1]}
 }
 
-// AddChange counts c. A baseline is no change.
+// AddChange counts c. A baseline is not a change.
 func (t *Tally) AddChange(c *reloader.Change) {
 	counts := t.at(c.VerifiedAt)
 	if counts == nil || c.Type == reloader.ChangeBaseline {

@@ -1,4 +1,4 @@
-// Package view has what the API answers with next to the records themselves: what is computed when somebody asks.
+// Package view has the answers of the API next to the records themselves: what is computed for a request.
 //
 // The records are shown as they are stored; see package reloader. Fields are added to the published contract, never renamed or removed. Neither
 // the content of a config, nor the fingerprint of a single key, nor the value of a mark is in a record that is served: package projection drops

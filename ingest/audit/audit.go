@@ -79,7 +79,7 @@ func (o Options) advice() string {
 
 // Result is what a body held. Received equals the number of hints and of all skipped events together.
 type Result struct {
-	// Hints are in the order in which their configs first appeared.
+	// Hints are in the order of their configs' first appearance.
 	Hints []reloader.Hint
 	// Received is how many events the body held.
 	Received int
@@ -105,7 +105,7 @@ const (
 	listAPIVersion = "audit.k8s.io/v1"
 )
 
-// Decode reads body, one EventList. On an error there is no result at all.
+// Decode reads body, one EventList. An error comes without a result.
 func Decode(body []byte, opts Options) (Result, error) {
 	object, rest := splitValue(body)
 	switch {
@@ -137,7 +137,7 @@ func (b *batch) list(object []byte) error {
 			items = value
 		case "kind", "apiVersion":
 			var text string
-			_ = read(value, &text) // what is not a text is not the right one
+			_ = read(value, &text) // a value that is not a text does not match
 			head[string(name)] = text
 		}
 		return nil

@@ -6,7 +6,7 @@ import (
 )
 
 // entry is an entry of Google Cloud Logging, which has no audit events but entries made from them, one for each request that has ended. They tell
-// which object was written, how, when and by whom. They do not tell the audit ID, the field manager, whether it was a dry run, and of the outcome
+// which object was written, how, when and by whom. They lack the audit ID, the field manager, whether it was a dry run, and of the outcome
 // only a class.
 type entry struct {
 	Payload   payload                `json:"protoPayload"`

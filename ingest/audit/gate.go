@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// helmReleasePrefix begins the names of the Secrets in which Helm 3 and 4 store their releases.
+// helmReleasePrefix begins the names of the Secrets with releases of Helm 3 and 4.
 const helmReleasePrefix = "sh.helm.release.v1."
 
 // gate returns why e cannot have changed a config, or nothing if it can. In doubt, it can. Whether e was a dry run is told by isDryRun.
@@ -36,7 +36,7 @@ func gate(e *event) Skip {
 	return ""
 }
 
-// configKind returns the kind of config that ref names or tells about, or nothing. Neither configs nor what tells of their content have subresources.
+// configKind returns the kind of config that ref names or reports about, or nothing. Neither configs nor their reporting resources have subresources.
 // Whichever version of a custom resource was written: all are one object.
 func configKind(ref objectRef) reloader.ConfigKind {
 	for _, of := range reloader.ConfigKindTable {

@@ -3,7 +3,7 @@ package audit
 // Skip is why an event became no hint of its own.
 type Skip string
 
-// The reasons, in the order in which they are tried.
+// The reasons, in the order of the checks.
 const (
 	// SkipMalformed is an event that is too long, nested too deeply, no JSON object, or has a stage, a verb or an object of the wrong type.
 	SkipMalformed Skip = "Malformed"
@@ -21,7 +21,7 @@ const (
 	SkipMount Skip = "Mount"
 	// SkipFailed is an event of a request that was refused, so that nothing was stored.
 	SkipFailed Skip = "Failed"
-	// SkipHelmRelease is an event about a Secret in which Helm stores a release.
+	// SkipHelmRelease is an event about a Secret with a Helm release.
 	SkipHelmRelease Skip = "HelmRelease"
 	// SkipDryRun is an event of a request that asked for nothing to be stored.
 	SkipDryRun Skip = "DryRun"

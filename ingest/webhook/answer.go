@@ -19,7 +19,7 @@ type refusal struct {
 
 func refuse(code int, message string) *refusal { return &refusal{code: code, message: message} }
 
-// requestID is the header by which Amazon Data Firehose names a request. It expects it in the answer.
+// requestID is Amazon Data Firehose's header for the ID of a request. It expects it in the answer.
 const requestID = "X-Amz-Firehose-Request-Id"
 
 // firehoseAnswer is the body of every answer to Amazon Data Firehose, which takes an answer of another form for a failure.

@@ -143,7 +143,7 @@ func certificateClusters(cert *x509.Certificate) []string {
 	return out
 }
 
-// accessKey is the header in which Amazon Data Firehose sends its token; it can send no other.
+// accessKey is the header of Amazon Data Firehose's token; it can send no other.
 const accessKey = "X-Amz-Firehose-Access-Key"
 
 // bearer returns the token in r's header.

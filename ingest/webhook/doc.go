@@ -1,4 +1,4 @@
-// Package webhook is the server to which Kubernetes API servers post their audit events, and log shippers their audit logs.
+// Package webhook is the server for the audit events of Kubernetes API servers and the audit logs of log shippers.
 //
 // Guarantees:
 //   - POST /v1/audit/{cluster} is answered with 204 only after the Sink has stored every hint of the body, and is answered within
@@ -6,7 +6,7 @@
 //   - POST /v1/shipped/{cluster} is answered with success, too, only after everything is stored. What it accepts is said at
 //     audit.DecodeShipped; the body may be compressed with gzip or deflate. Amazon Data Firehose, which shows itself by its request ID,
 //     is answered as its contract asks.
-//   - Nobody's body is read before its sender is known to speak for the cluster in the path.
+//   - A body is read only after its sender is authenticated for the cluster in the path.
 //   - No answer is a redirect: an API server would take the page behind one for success.
 //   - Errors are answered with a metav1.Status, whose message the API server writes into its log. It says what to fix and quotes
 //     nothing of the body.

@@ -39,7 +39,7 @@ func (h *handler) routes() http.Handler {
 	return r
 }
 
-// decide says what becomes of a request, and for which cluster its sender speaks; that is empty if it speaks for none.
+// decide returns the answer to a request and the cluster of its sender; empty if it has none.
 type decide func(*http.Request) (cluster string, no *refusal)
 
 // answer makes a handler of f: it writes, counts and logs what f decides.
@@ -131,7 +131,7 @@ func (h *handler) take(r *http.Request, to *route, cluster string, started time.
 // errBusy means that a body would have had to wait too long for its turn.
 var errBusy = errors.New("no turn within the time for a body")
 
-// busy refuses a body for which there is no room now.
+// busy refuses a body for lack of room.
 func busy(cause error) *refusal {
 	no := refuse(http.StatusServiceUnavailable, "too many audit batches at a time; send this one again")
 	no.cause = cause

@@ -16,14 +16,14 @@ import (
 // resultHint is the result of an event that became a hint; all other results are of type audit.Skip.
 const resultHint = "Hint"
 
-// answers lists every status with which the server answers.
+// answers lists every status of the server's answers.
 var answers = []int{
 	http.StatusOK, http.StatusNoContent, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 	http.StatusMethodNotAllowed, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
 	http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
-// metrics are the server's own. The label cluster is that for which the sender of a request speaks; it is empty for strangers.
+// metrics are the server's own. The label cluster is that of the sender of a request; it is empty for strangers.
 type metrics struct {
 	requests    *prometheus.CounterVec
 	events      *prometheus.CounterVec

@@ -53,7 +53,7 @@ func parseToken(line string) (token, error) {
 		return token{}, errors.New("not of the form cluster:token")
 	}
 	if reloader.ValidateCluster(cluster) != nil {
-		return token{}, errors.New("what stands before the colon is not a DNS-1123 label")
+		return token{}, errors.New("the text before the colon is not a DNS-1123 label")
 	}
 	if len(secret) < minTokenLength || len(secret) > maxTokenLength {
 		return token{}, fmt.Errorf("the token has %d characters, not %d to %d", len(secret), minTokenLength, maxTokenLength)

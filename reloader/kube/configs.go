@@ -19,7 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// resourceOf returns where the API server serves a kind of config, and tellingResource where it serves what tells of its content.
+// resourceOf returns where the API server serves a kind of config, and tellingResource where it serves the reports about its content.
 func resourceOf(kind reloader.ConfigKind) schema.GroupVersionResource {
 	of := kind.Info()
 	return schema.GroupVersionResource{Group: of.Group, Version: of.Version, Resource: of.Resource}

@@ -62,7 +62,7 @@ func (q *Queue) Follow(ctx context.Context, to Follower) error {
 }
 
 // errReset ends the reading of all streams.
-var errReset = errors.New("what was read may no longer be stored")
+var errReset = errors.New("read records may no longer be stored")
 
 // following reads all streams until ctx ends, or one of them is not what it was.
 type following struct {

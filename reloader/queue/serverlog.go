@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// serverLog passes what the embedded server says to slog. Its notices are for debugging: they tell of every start and folder.
+// serverLog passes what the embedded server says to slog. Its notices are for debugging: they name every start and folder.
 type serverLog struct{ log *slog.Logger }
 
 func (l serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }

@@ -38,7 +38,7 @@ func undone(c Case) (Verdict, bool) {
 	}
 	return Verdict{
 		Reason: r.Result, Next: "reroll reload " + ref(c.Workload),
-		Message: fmt.Sprintf("The workload was marked at %s, and its template was put back at %s, before it had rolled out: pods that were not replaced run with the old content.", clock(r.StartedAt), clock(r.EndedAt)),
+		Message: fmt.Sprintf("The workload was marked at %s, and its template was restored at %s, before the rollout completed. Pods that were not replaced run with the old content.", clock(r.StartedAt), clock(r.EndedAt)),
 	}, true
 }
 

@@ -43,7 +43,7 @@ func unreachable(c Case) (Verdict, bool) {
 	}
 	known := "nothing is on record about this workload"
 	if c.Record != nil {
-		known = "what is on record of this workload is as of " + clock(c.Record.UpdatedAt)
+		known = "the record of this workload is as of " + clock(c.Record.UpdatedAt)
 	}
 	return Verdict{
 		Message: fmt.Sprintf("The dispatcher of cluster %s has published no status for %s; %s.", c.Cluster, silence(c.Status, c.Now).Round(time.Second), known),
@@ -239,7 +239,7 @@ func rolledNothing(e reloader.Edge) string {
 
 func noConfigs(c Case) (Verdict, bool) {
 	return Verdict{
-		Message: "The workload is opted in, and its annotations ask for no ConfigMap or Secret: its pod template refers to none that counts, all are excluded, or what is named matches none.",
+		Message: "The workload is opted in, but its annotations ask for no ConfigMap or Secret: its pod template refers to none, all are excluded, or no name matches.",
 		Next:    kubectl(c.Workload, "get") + " -o yaml",
 	}, len(c.Record.Edges) == 0
 }

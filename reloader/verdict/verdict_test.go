@@ -174,13 +174,13 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Rollout = &reloader.Rollout{Result: reloader.ReasonOvertaken, StartedAt: now, EndedAt: now, Undone: true}
 			},
-			state: NotRolledOut, message: "its template was put back at 2026-11-21 12:00:00 UTC, before it had rolled out", next: "reroll reload shop/Deployment/web",
+			state: NotRolledOut, message: "its template was restored at 2026-11-21 12:00:00 UTC, before the rollout completed", next: "reroll reload shop/Deployment/web",
 		},
 		"overtaken":          {record: rollout(reloader.ReasonOvertaken, "its template was changed again"), state: UpToDate, message: "runs with the newest content"},
 		"rolling":            {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "was marked at 2026-11-21 12:00:00 UTC and is rolling out.", next: "kubectl -n shop rollout status deployment/web"},
 		"just opted in":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: NoBaseline, message: "not recorded yet", next: "reroll check"},
 		"never changed":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
-		"dispatcher down":    {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; what is on record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll check"},
+		"dispatcher down":    {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; the record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll check"},
 		"down, not opted in": {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll check"},
 		"all is well":        {record: func(*reloader.WorkloadRecord) {}, state: UpToDate, message: "runs with the newest content"},
 	} {

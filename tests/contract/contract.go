@@ -120,7 +120,7 @@ func Covers(r *http.Request, code int, body []byte) bool {
 	case !strings.HasPrefix(r.URL.Path, Prefix) || r.Method != http.MethodGet && r.Method != http.MethodPost:
 		return false
 	case code == http.StatusNotFound:
-		return !bytes.Contains(body, []byte("nothing at this path"))
+		return !bytes.Contains(body, []byte("Unknown path"))
 	}
 	return code != http.StatusMethodNotAllowed
 }

@@ -230,7 +230,7 @@ func (d *desk) cluster(namespace string) {
 			d.try(next)
 		}
 	}
-	says("nosuch/"+ref, "there is no cluster nosuch; Reroll knows local")
+	says("nosuch/"+ref, "unknown cluster nosuch; Reroll knows local")
 	says("deploy/web -n nosuch", "here is no namespace nosuch")
 	says("web -n nosuch", "here is no namespace nosuch")
 	says("deploy web -n "+namespace, "UpToDate: ")

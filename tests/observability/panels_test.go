@@ -90,7 +90,7 @@ var rows = []row{
 	}},
 	{"Reloads", []panel{
 		lines("Decisions by outcome", "Decisions about workloads whose config has changed.", "ops", perSecond("reroll_reloads_total", "outcome")),
-		lines("Changes by source", "Verified changes; those by sweep were told of by nobody.", "ops", query{
+		lines("Changes by source", "Verified changes. Only a resync found those by sweep.", "ops", query{
 			"sum by (source) (rate(reroll_changes_total{" + these + `,type!="Baseline"}[$__rate_interval]))`, "{{source}}",
 		}),
 		lines("From change to patch", "What users see: from the end of the request that changed a config to the accepted patch.", "s",

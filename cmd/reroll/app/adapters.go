@@ -58,10 +58,10 @@ func (a announcers) Stalled(w *workload.Workload, problem string) {
 // alerter alerts about reloads alone.
 type alerter struct{ *notify.Alerts }
 
-// Complain tells nobody: a faulty annotation is the business of who wrote it, and an Event tells them.
+// Complain sends no message: an Event on the workload reports the faulty annotation.
 func (alerter) Complain(*workload.Workload, string) {}
 
-// Stalled tells nobody, as an alert is about a reload that was made.
+// Stalled sends no message: an alert is about a reload.
 func (alerter) Stalled(*workload.Workload, string) {}
 
 // webhookCaller calls a webhook in the place of a roll.

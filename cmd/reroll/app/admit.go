@@ -103,7 +103,7 @@ func (s admissionStore) Publish(ctx context.Context, bundle []byte) error {
 	return s.AdmissionCertificate.Publish(ctx, bundle, admission.PathAt(s.ring, time.Now()))
 }
 
-// keepAdmission keeps the configuration by which API servers find the webhook, in this process or another: its path, and the CA of the certificate
+// keepAdmission keeps the configuration of the webhook for API servers, in this process or another: its path, and the CA of the certificate
 // unless that comes from files.
 func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 	a := p.settings.Admission

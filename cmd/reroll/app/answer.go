@@ -57,7 +57,7 @@ func (p *program) listenAPI(server *http.Server) error {
 	return err
 }
 
-// hosts says by which names requests may call the API.
+// hosts are the accepted names of the API in requests.
 func hosts(mode string) api.Hosts {
 	switch mode {
 	case config.AuthNone:

@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// controls hands what those who run the cluster want held back to the dispatcher. As long as nobody can read that, everything is held back.
+// controls passes reroll-control to the dispatcher. As long as it cannot be read, everything is held back.
 type controls struct {
 	mu sync.Mutex
 	// set is the dispatcher's.

@@ -181,7 +181,7 @@ func (p *program) lead(ctx context.Context, cluster *kube.Cluster, d *dispatcher
 	})
 }
 
-// runDispatcher loads the state, watches the workloads, and from then on works on hints until ctx ends. What has begun by then is finished, unless
+// runDispatcher loads the state, watches the workloads, and then works on hints until ctx ends. Running work is finished, unless
 // term ends.
 func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
 	if err := p.insist(ctx, "state could not be loaded", d.Load); err != nil {
@@ -222,7 +222,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	return d.Run(ctx, term)
 }
 
-// storeAgain stores what NATS may have lost: the records of workloads, and for which cluster its name stands.
+// storeAgain stores what NATS may have lost: the records of workloads, and the cluster behind its name.
 func (p *program) storeAgain(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	d.StoreAgain()
 	if err := p.bind(ctx, cluster); err != nil && ctx.Err() == nil {

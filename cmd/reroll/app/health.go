@@ -23,7 +23,7 @@ var (
 
 // health looks at each part again and again, so that a probe of the process is answered at once.
 type health struct {
-	// changed is called when a part has become well or ill; nil if nobody wants to know.
+	// changed is called when a part has become well or ill; may be nil.
 	changed func()
 
 	mu     sync.Mutex
@@ -80,7 +80,7 @@ func (h *health) note(i int, err error) bool {
 	return (was == nil) != (err == nil)
 }
 
-// end makes the state fail from now on, whatever the probes say: nobody must begin to rely on a process that goes away.
+// end makes the state fail from now on, whatever the probes say: no client must start to rely on a stopping process.
 func (h *health) end(context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

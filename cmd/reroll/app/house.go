@@ -15,7 +15,7 @@ import (
 type house struct {
 	logger *slog.Logger
 	ends   []end
-	// failed gets the first error of a part that ended although nobody asked it to.
+	// failed gets the first error of a part that ended unasked.
 	failed chan error
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/queue/hub"
 )
 
-// newMember makes what forwards the records of the cluster to a hub; nil if there is no hub, or if it could not identify the cluster.
+// newMember makes the forwarder of the cluster's records to a hub; nil without a hub, or if it could not identify the cluster.
 func (p *program) newMember(cluster *kube.Cluster) (*hub.Member, error) {
 	s := p.settings
 	if s.Hub.URL == "" {

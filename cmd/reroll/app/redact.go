@@ -7,7 +7,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// redacting takes the names and addresses of people out of hints before they are stored. What they worked with stays: it tells writers
+// redacting takes the names and addresses of people out of hints before they are stored. The client stays: it tells writers
 // apart, and a person it does not name.
 type redacting struct{ next ingest.Sink }
 

@@ -36,7 +36,7 @@ type program struct {
 	health   health
 	// started says that every part runs, watching that configs are watched.
 	started, watching atomic.Bool
-	// canary finds out whether the audit feed works; nil if there is none, or nobody wants to know.
+	// canary finds out whether the audit feed works; nil if not wanted.
 	canary *canary.Canary
 	status *status
 	// dispatcher has the dispatcher once there is one.

@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// sink returns where hints go: the queue, by way of the dispatcher of this process. What is redacted nobody gets to see.
+// sink returns where hints go: the queue, by way of the dispatcher of this process. Redaction comes first.
 func (p *program) sink() ingest.Sink {
 	var sink ingest.Sink = p.queue
 	if p.settings.Runs(config.Dispatches) {

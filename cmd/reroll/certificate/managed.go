@@ -17,7 +17,7 @@ import (
 type Store interface {
 	// Load returns what is stored, and its version; nothing and no version if nothing is.
 	Load(ctx context.Context) (data map[string][]byte, version string, err error)
-	// Save stores data in the place of a version. It fails with a conflict if somebody else was faster.
+	// Save stores data in the place of a version. It fails with a conflict if another process was faster.
 	Save(ctx context.Context, data map[string][]byte, version string) error
 	// Publish lets clients trust a CA, in PEM, and no other. Publishing the same again changes nothing.
 	Publish(ctx context.Context, ca []byte) error
@@ -28,7 +28,7 @@ type Options struct {
 	Store Store
 	// Of is what the certificate is for, as it is called in the log and in the certificate.
 	Of string
-	// Hosts are the names and addresses for which the certificate is.
+	// Hosts are the names and addresses of the certificate.
 	Hosts []string
 	// Lifetime is how long a certificate is valid. It is renewed when a third of that is left.
 	Lifetime time.Duration
@@ -88,7 +88,7 @@ func (m *Managed) Run(ctx context.Context) error {
 	}
 }
 
-var errNone = errors.New("there is no certificate yet")
+var errNone = errors.New("no certificate yet")
 
 // Get returns the certificate of now.
 func (m *Managed) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {

@@ -94,7 +94,7 @@ func newTemplate(name string, now, end time.Time) *x509.Certificate {
 	}
 }
 
-// sign makes a key and a certificate for it, signed by that key itself if there is no other one.
+// sign makes a key and a certificate for it, self-signed without another key.
 func sign(template, parent *x509.Certificate, parentKey crypto.Signer) (*x509.Certificate, crypto.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *auditCheck) run(cmd *cobra.Command) error {
 			case <-s.Done():
 			}
 		}
-		if cmd.Context().Err() != nil { // somebody has stopped it
+		if cmd.Context().Err() != nil { // the user has stopped it
 			w.out.add(signs[unclear], text("Stopped: the audit feed is not proven yet."))
 		} else {
 			w.missing().show(w.out)

@@ -132,7 +132,7 @@ func TestAuditCheck(t *testing.T) {
 		"none sent":  {[]view.Cluster{at(0, 0), at(30, 0)}, "", ExitFailed, []string{"✗ canary: none are sent", "→ set ingest.canaryInterval=1m"}},
 		"away":       {[]view.Cluster{away}, "", ExitFailed, []string{"✗ dispatcher: it has published no status lately", "→ reroll check"}},
 		"no status":  {nil, "", ExitFailed, []string{"status: waiting for the first status", "✗ dispatcher: it has published no status"}},
-		"another":    {[]view.Cluster{other}, "--cluster east", ExitUsage, []string{"there is no cluster east; Reroll knows west"}},
+		"another":    {[]view.Cluster{other}, "--cluster east", ExitUsage, []string{"unknown cluster east; Reroll knows west"}},
 		"no timeout": {nil, "--timeout 0s", ExitUsage, []string{"--timeout must be positive"}},
 	} {
 		t.Run(name, func(t *testing.T) {

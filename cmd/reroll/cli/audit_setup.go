@@ -65,7 +65,7 @@ func (s *auditSetup) command() *cobra.Command {
 	printed := []string{"policy", "kubeconfig", "settings"}
 	cmd := take(&cobra.Command{
 		Use:   "setup",
-		Short: "Write the files and steps by which an API server posts its audit events to Reroll",
+		Short: "Write the files and steps for an API server to post its audit events to Reroll",
 		Long: "Write the audit policy, the webhook's kubeconfig with a client certificate, and the settings of the API server, for a release in the " +
 			"cluster, and print the steps that are left. Nothing is written to the cluster. KIND is one of " + strings.Join(distribution.Names()[:8], ", ") + ",\n" +
 			strings.Join(distribution.Names()[8:], ", ") + ".",

@@ -150,7 +150,7 @@ func path(parts ...string) string {
 }
 
 // nowhere begins what the API says about a path that it does not have.
-const nowhere = "There is nothing at this path"
+const nowhere = "Unknown path"
 
 // refusalOf reads a problem document, or what there is instead.
 func (c *client) refusalOf(response *http.Response) error {

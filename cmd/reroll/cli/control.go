@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// errNothing means that there is nothing to write.
+// errNothing: nothing to write.
 var errNothing = errors.New("nothing to write")
 
 // changeControl rewrites the ConfigMap reroll-control. change is given the user's name. workloads is the namespace that must exist; empty if none has to.
@@ -60,7 +60,7 @@ func (p *pausing) bind(cmd *cobra.Command) {
 // check returns what is wrong with the flags.
 func (p *pausing) check() error {
 	if p.namespace == "" && !p.everywhere {
-		return usagef("of which workloads? Give --namespace, or --all-namespaces")
+		return usagef("--namespace or --all-namespaces is required")
 	}
 	if _, err := control.ParseSelector(p.selector); err != nil {
 		return usagef("--selector: %w", err)
@@ -153,9 +153,9 @@ func (p *pausing) resume(cmd *cobra.Command) error {
 	})
 	switch {
 	case errors.Is(err, errNothing) && frozen:
-		return fmt.Errorf("there is no pause of %s, but one of the whole cluster: end it with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll resume -A"))
+		return fmt.Errorf("found no pause of %s, but one of the whole cluster: end it with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll resume -A"))
 	case errors.Is(err, errNothing):
-		return fmt.Errorf("there is no pause of %s. List the pauses with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll status"))
+		return fmt.Errorf("found no pause of %s. List the pauses with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll status"))
 	case err != nil:
 		return err
 	}
@@ -259,7 +259,7 @@ func located(ctx context.Context, cluster *kube.Cluster, name string, r ref) (re
 	}
 	switch len(found) {
 	case 0:
-		return w, fmt.Errorf("there is no workload %s. Nothing was written", name)
+		return w, fmt.Errorf("found no workload %s. Nothing was written", name)
 	case 1:
 		return named[0], nil
 	}

@@ -9,6 +9,6 @@
 //   - A terminal gets no control characters but this program's own colours, whatever names and messages contain; and no colours if
 //     NO_COLOR is set or it is not a terminal.
 //   - reload, retry, pause and resume alone write to a cluster, with the rights of the kubeconfig's user.
-//   - A next command works as it is printed: it has the flags by which the user chose the cluster.
+//   - A next command works as printed: it has the flags that chose the cluster.
 //   - The codes that a process ends with are those of ExitCode, and no others.
 package cli

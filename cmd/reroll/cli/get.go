@@ -149,7 +149,7 @@ func (f *getFlags) fetch(s *session) (l listing[json.RawMessage], single bool, e
 		return l, false, err
 	}
 	if len(l.raw) == 0 {
-		return l, false, fmt.Errorf("there is no cluster %s on record. List them with: reroll get clusters", f.name)
+		return l, false, fmt.Errorf("unknown cluster %s. List clusters with: reroll get clusters", f.name)
 	}
 	return l, true, nil
 }

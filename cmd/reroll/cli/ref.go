@@ -157,7 +157,7 @@ func (s *session) find(text string) (ref, error) {
 	case r.namespace != "" && r.kind != "":
 		return s.only(r) // that it is not on record is the answer
 	}
-	return r, errors.New("there is no workload " + r.String() + " on record. List them with: " + s.typed(s.cmd, "reroll get workloads -A"))
+	return r, errors.New("found no workload " + r.String() + " on record. List them with: " + s.typed(s.cmd, "reroll get workloads -A"))
 }
 
 // ambiguous asks which of several workloads is meant.
@@ -190,7 +190,7 @@ func (s *session) checkCluster(name string) error {
 	if err != nil || len(names) == 0 || slices.Contains(names, name) {
 		return nil //nolint:nilerr // the question itself says what is wrong
 	}
-	return usagef("there is no cluster %s; Reroll knows %s", name, strings.Join(names, ", "))
+	return usagef("unknown cluster %s; Reroll knows %s", name, strings.Join(names, ", "))
 }
 
 // only fills in the cluster of a ref: there must be one alone if the command line names none.

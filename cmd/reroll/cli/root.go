@@ -85,7 +85,7 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 	if taken := takenFlags(cmd); taken != "" {
 		fmt.Fprintf(&b, "\nAlso (reroll --help): %s\n", taken)
 	}
-	_, _ = io.WriteString(w, b.String()) // there is nobody to tell
+	_, _ = io.WriteString(w, b.String()) // an error cannot be reported
 }
 
 // wrapped breaks the lines of a text that are too wide. Lines that begin with a space stay as they are.

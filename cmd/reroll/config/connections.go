@@ -49,7 +49,7 @@ type NATS struct {
 	Config string `yaml:"config"`
 }
 
-// Options returns the settings as the queue takes them; what else it needs is the caller's to add.
+// Options returns the settings as the queue takes them; the caller adds the rest.
 func (n NATS) Options() queue.Options {
 	return queue.Options{URL: n.URL, Login: n.Queue(), Replicas: n.Replicas, MaxStore: int64(n.StoreSize), ConfigFile: n.Config}
 }

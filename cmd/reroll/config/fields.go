@@ -10,7 +10,7 @@ import (
 type Field struct {
 	// Name is the last part of the key.
 	Name string
-	// Type and Go say which field of which type it is.
+	// Type and Go are the names of the type and the field.
 	Type, Go string
 	// Words are all that it may be; empty if it may be anything.
 	Words string

@@ -107,7 +107,7 @@ func (f *Flags) bind(flags *pflag.FlagSet, a alias, usage string) *pflag.Flag {
 	return flag
 }
 
-// lookup returns the field of a key of the settings that nobody has changed.
+// lookup returns the field of a key in the default settings.
 func lookup(key string) Field {
 	c := Default()
 	fields := c.Fields()

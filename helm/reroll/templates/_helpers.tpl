@@ -1,4 +1,4 @@
-{{/* Puts the settings that the chart looks at, with their defaults, beside the values: .S. Every template begins with it. A scope is the root with
+{{/* Puts the settings that the chart looks at, with their defaults, next to the values: .S. Every template begins with it. A scope is the root with
      the name of a part as well: set (omit $ "part") "part" $part. With mode single, the only part is serve. */}}
 {{- define "reroll.init" -}}
 {{- $defaults := dict

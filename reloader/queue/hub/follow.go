@@ -133,7 +133,7 @@ func (m *Member) sendAll(ctx context.Context, c *queue.Conn) error {
 	return nil
 }
 
-// asked is what an owner was told, and when.
+// asked is what an owner was asked, and when.
 type asked struct {
 	want reloader.Want
 	at   time.Time
@@ -159,7 +159,7 @@ func (m *Member) ask(ctx context.Context, c *queue.Conn, followed func() []reloa
 	}
 }
 
-// wants returns what each owner must be told. One of which nothing is followed any more is told that.
+// wants returns what each owner is asked for; nothing, if its configs are no longer followed.
 func (m *Member) wants(followed []reloader.Follow, told map[string]asked) map[string]reloader.Want {
 	wants := map[string]reloader.Want{}
 	for owner := range told {
