@@ -12,7 +12,7 @@ import (
 // helmReleasePrefix begins the names of the Secrets with releases of Helm 3 and 4.
 const helmReleasePrefix = "sh.helm.release.v1."
 
-// gate returns why e cannot have changed a config, or nothing if it can. In doubt, it can. Whether e was a dry run is told by isDryRun.
+// gate returns why e cannot have changed a config, or nothing if it can. In doubt, it can. isDryRun checks for dry runs.
 func gate(e *event) Skip {
 	kind, verb := configKind(e.ObjectRef), mutatingVerb(e.Verb)
 	switch {
