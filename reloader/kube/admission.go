@@ -14,7 +14,7 @@ import (
 
 // Publish makes a bundle the CA of every webhook of the configuration, unless it is nil, and a path the one at which API servers call.
 func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte, path string) error {
-	configurations := a.cluster.vital.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	configurations := a.keys.vital.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	found, err := configurations.Get(ctx, a.configuration, metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func clusterAt(t *testing.T, h *herald) *Cluster {
 		Host:            h.URL,
 		TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw}), ServerName: "example.com"},
 	}
-	c := &Cluster{Namespace: "ops", config: config}
+	c := newCluster(&connection{Namespace: "ops", config: config})
 	if err := c.makeClients(); err != nil {
 		t.Fatal(err)
 	}

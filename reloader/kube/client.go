@@ -46,8 +46,8 @@ type Options struct {
 	DryRun bool
 }
 
-// Cluster is a connection to one API server.
-type Cluster struct {
+// connection is how one API server is reached.
+type connection struct {
 	options  Options
 	config   *rest.Config
 	client   kubernetes.Interface
@@ -57,23 +57,57 @@ type Cluster struct {
 	vital kubernetes.Interface
 	// events sends Events. Its rate limit is a quarter of the others'.
 	events kubernetes.Interface
-	// term is the context of the last term of leadership, and fence refuses writes after it.
-	term  atomic.Pointer[context.Context]
+	// fence refuses writes after the last term of leadership.
 	fence fence
-	// proofs has the moment of the newest update seen of each SecretProviderClass.
-	proofs sync.Map
-	// watcher is the one of Watch; nil before it is called.
-	watcher atomic.Pointer[watcher]
-	// untracked has a cache.InformerSynced for each kind that the API server may lack.
-	untracked sync.Map
-	// jobsLeft says that the recreation of a Job is left half done.
-	jobsLeft atomic.Bool
-	// ring has the digest keys once they were read.
-	ring atomic.Pointer[digest.Ring]
 	// Namespace is Reroll's own namespace.
 	Namespace string
 	// UID is that of the namespace kube-system and identifies the cluster. It is empty if reading it is forbidden.
 	UID string
+}
+
+// Cluster is a connection to one API server, and what Reroll does there.
+type Cluster struct {
+	*connection
+	*keys
+	*jobs
+	*watching
+	*operated
+	// term is the context of the last term of leadership.
+	term atomic.Pointer[context.Context]
+	// proofs has the moment of the newest update seen of each SecretProviderClass.
+	proofs sync.Map
+}
+
+// keys reads and writes Reroll's own Secrets.
+type keys struct {
+	*connection
+	// ring has the digest keys once they were read.
+	ring atomic.Pointer[digest.Ring]
+}
+
+// jobs recreates Jobs.
+type jobs struct {
+	*connection
+	keys *keys
+	// left says that the recreation of a Job is left half done.
+	left atomic.Bool
+}
+
+// watching watches workloads and configs.
+type watching struct {
+	*connection
+	// watcher is the one of Watch; nil before it is called.
+	watcher atomic.Pointer[watcher]
+	// untracked has a cache.InformerSynced for each kind that the API server may lack.
+	untracked sync.Map
+}
+
+// operated is what people who run the cluster ask of Reroll, and whether it runs there.
+type operated struct{ *connection }
+
+func newCluster(c *connection) *Cluster {
+	k := &keys{connection: c}
+	return &Cluster{connection: c, keys: k, jobs: &jobs{connection: c, keys: k}, watching: &watching{connection: c}, operated: &operated{c}}
 }
 
 const (
@@ -93,7 +127,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	config.QPS, config.Burst, config.UserAgent = o.QPS, o.Burst, o.UserAgent
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	c := &Cluster{options: o, config: config, Namespace: namespace}
+	c := newCluster(&connection{options: o, config: config, Namespace: namespace})
 	if err := c.makeClients(); err != nil {
 		return nil, fmt.Errorf("API server configuration: %w", err)
 	}
@@ -108,7 +142,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) makeClients() error {
+func (c *connection) makeClients() error {
 	typed := rest.CopyConfig(c.config)
 	typed.AcceptContentTypes, typed.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
 	vital := rest.CopyConfig(typed)
@@ -124,7 +158,7 @@ func (c *Cluster) makeClients() error {
 	return errors.Join(errs[:]...)
 }
 
-func (c *Cluster) logger() *slog.Logger {
+func (c *connection) logger() *slog.Logger {
 	if c.options.Logger == nil {
 		return slog.New(slog.DiscardHandler)
 	}

@@ -28,7 +28,7 @@ func TestMetaOf(t *testing.T) {
 		"no labels":    {"reload", nil, true},
 		"two, one met": {"reload,team=a", map[string]string{"reload": "", "team": "b"}, true},
 	} {
-		c := &Cluster{options: Options{KeepAnnotation: func(key string) bool { return key == "wanted" }}}
+		c := newCluster(&connection{options: Options{KeepAnnotation: func(key string) bool { return key == "wanted" }}})
 		if test.selector != "" {
 			selector, err := labels.Parse(test.selector)
 			if err != nil {

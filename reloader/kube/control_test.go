@@ -43,7 +43,7 @@ func TestWatchControl(t *testing.T) {
 				wait = 50 * time.Millisecond
 			}
 			said := make(chan string, 8)
-			c := &Cluster{client: client, Namespace: "ops"}
+			c := newCluster(&connection{client: client, Namespace: "ops"})
 			err := c.watchControl(t.Context(), wait, func(data map[string]string) { said <- data[control.Key] })
 			if (err != nil) != test.late {
 				t.Fatalf("error %v", err)

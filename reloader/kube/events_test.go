@@ -115,7 +115,7 @@ func TestEventsAreQueued(t *testing.T) {
 	}{"live": {false, 4}, "dry run": {true, 0}} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset()
-			a := NewAnnouncer(&Cluster{events: client, options: Options{DryRun: test.dryRun}}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+			a := NewAnnouncer(newCluster(&connection{events: client, options: Options{DryRun: test.dryRun}}), slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 			a.waiting = make(chan *corev1.Event, 5)
 			a.Announce(web(), r)
 			a.Complain(web(), "bad")

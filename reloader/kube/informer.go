@@ -17,13 +17,13 @@ import (
 )
 
 // metadataInformer watches the metadata of a resource, as far as it is in scope.
-func (c *Cluster) metadataInformer(resource schema.GroupVersionResource, namespace string, narrow func(*metav1.ListOptions)) cache.SharedIndexInformer {
+func (c *watching) metadataInformer(resource schema.GroupVersionResource, namespace string, narrow func(*metav1.ListOptions)) cache.SharedIndexInformer {
 	return metadatainformer.NewFilteredMetadataInformer(c.metadata, resource, namespace, 0, cache.Indexers{}, narrow).Informer()
 }
 
 // optionalObjects lists and watches objects of a kind that the API server may lack. It asks discovery first: the chart grants rights on a kind
 // only where it is served, and elsewhere a request for its objects is refused instead of not found.
-func (c *Cluster) optionalObjects(kind workload.Kind, namespace string) cache.ListerWatcher {
+func (c *watching) optionalObjects(kind workload.Kind, namespace string) cache.ListerWatcher {
 	objects := c.dynamic.Resource(kind.Resource).Namespace(namespace)
 	notServed := apierrors.NewNotFound(kind.Resource.GroupResource(), "")
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
@@ -45,7 +45,7 @@ func (c *Cluster) optionalObjects(kind workload.Kind, namespace string) cache.Li
 // feed has an informer, which must not run yet, strip what it caches and report it to a handler. Has reports whether the handler has had all that
 // existed. If the resource may be absent, failed reports whether listing or watching it has ever failed, and absent is called for the first
 // failure other than that it is not served.
-func (c *Cluster) feed(
+func (c *watching) feed(
 	informer cache.SharedIndexInformer, strip cache.TransformFunc, handler cache.ResourceEventHandler, mayBeAbsent bool, absent func(error),
 ) (has, failed cache.InformerSynced, err error) {
 	if err := informer.SetTransform(strip); err != nil {

@@ -87,7 +87,7 @@ func TestFindIngest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := &Cluster{client: fake.NewClientset(c.objects...), Namespace: "ops"}
+			cluster := newCluster(&connection{client: fake.NewClientset(c.objects...), Namespace: "ops"})
 			got, err := cluster.FindIngest(t.Context())
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Fatalf("error %v, want %q", err, c.err)

@@ -63,8 +63,8 @@ func (b backup) secretName() string { return "reroll-job-" + string(b.uid) }
 
 // backUp stores job before old is deleted, in place of what was stored for old before. A Job that does not fit into a Secret is refused as
 // too large.
-func (c *Cluster) backUp(ctx context.Context, job, old *unstructured.Unstructured) (backup, error) {
-	ring, err := c.signer(ctx)
+func (c *jobs) backUp(ctx context.Context, job, old *unstructured.Unstructured) (backup, error) {
+	ring, err := c.keys.signer(ctx)
 	if err != nil {
 		return backup{}, err
 	}
@@ -127,16 +127,16 @@ func backupIn(secret *corev1.Secret, ring *digest.Ring) (backup, error) {
 }
 
 // keeps reports whether there is a backup of a Job, which is thus being recreated.
-func (c *Cluster) keeps(ctx context.Context, job *unstructured.Unstructured) bool {
+func (c *jobs) keeps(ctx context.Context, job *unstructured.Unstructured) bool {
 	_, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, backup{uid: job.GetUID()}.secretName(), metav1.GetOptions{})
 	return err == nil
 }
 
 // dropBackup deletes this version of a backup; what it cannot delete is left for RecoverJobs.
-func (c *Cluster) dropBackup(ctx context.Context, b backup) error {
+func (c *jobs) dropBackup(ctx context.Context, b backup) error {
 	err := c.client.CoreV1().Secrets(c.Namespace).Delete(ctx, b.secretName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &b.secret}})
 	if err != nil && !apierrors.IsNotFound(err) {
-		c.jobsLeft.Store(true)
+		c.left.Store(true)
 		return fmt.Errorf("delete Secret %s/%s, which keeps %s: %v", c.Namespace, b.secretName(), b, err)
 	}
 	return nil
@@ -149,17 +149,17 @@ func (c *Cluster) dropBackup(ctx context.Context, b backup) error {
 // The process that rolls workloads calls RecoverJobs before it watches them, and may at any time; no other process does.
 //
 // A Job that a user deletes after its backup was stored and before it was dropped is created again.
-func (c *Cluster) RecoverJobs(ctx context.Context) error {
+func (c *jobs) RecoverJobs(ctx context.Context) error {
 	stored, err := c.client.CoreV1().Secrets(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: ManifestLabel})
 	if err != nil {
-		c.jobsLeft.Store(true)
+		c.left.Store(true)
 		return fmt.Errorf("list backups of Jobs in namespace %s: %w", c.Namespace, err)
 	}
 	var errs []error
 	for i := range stored.Items {
 		if err := c.recoverJob(ctx, &stored.Items[i]); err != nil {
 			if !errors.Is(err, errForged) { // which stays so
-				c.jobsLeft.Store(true)
+				c.left.Store(true)
 			}
 			errs = append(errs, err)
 		}
@@ -167,8 +167,8 @@ func (c *Cluster) RecoverJobs(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (c *Cluster) recoverJob(ctx context.Context, secret *corev1.Secret) error {
-	ring, err := c.signer(ctx)
+func (c *jobs) recoverJob(ctx context.Context, secret *corev1.Secret) error {
+	ring, err := c.keys.signer(ctx)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (c *Cluster) recoverJob(ctx context.Context, secret *corev1.Secret) error {
 		}
 		return err
 	case live.GetUID() == b.uid && live.GetResourceVersion() == b.version && time.Since(b.kept) < lateTime:
-		c.jobsLeft.Store(true)
+		c.left.Store(true)
 		return nil
 	}
 	return c.dropBackup(ctx, b)
@@ -194,9 +194,9 @@ func (c *Cluster) recoverJob(ctx context.Context, secret *corev1.Secret) error {
 
 // KeepJobs calls RecoverJobs every ten seconds while a recreation is left half done, for instance because a quota or an admission policy
 // refuses the new Job, until ctx ends. Otherwise it makes no request.
-func (c *Cluster) KeepJobs(ctx context.Context, logger *slog.Logger) {
+func (c *jobs) KeepJobs(ctx context.Context, logger *slog.Logger) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		if !c.jobsLeft.Swap(false) {
+		if !c.left.Swap(false) {
 			return
 		}
 		if err := c.RecoverJobs(ctx); err != nil && ctx.Err() == nil {

@@ -24,7 +24,9 @@ var (
 	errCut = errors.New("no route to host")
 )
 
-func candidate(client *fake.Clientset) *Cluster { return &Cluster{vital: client, Namespace: "ops"} }
+func candidate(client *fake.Clientset) *Cluster {
+	return newCluster(&connection{vital: client, Namespace: "ops"})
+}
 
 func holder(t *testing.T, client *fake.Clientset) string {
 	t.Helper()

@@ -78,7 +78,7 @@ func TestLedgerBirth(t *testing.T) {
 	}
 	same(t, "the oldest that is left", 102, born(s.ledger()))
 	before := time.Now().Add(-time.Second).Unix()
-	dry := NewLedger(&Cluster{client: newServer(), Namespace: "ops", options: Options{DryRun: true}})
+	dry := NewLedger(newCluster(&connection{client: newServer(), Namespace: "ops", options: Options{DryRun: true}}))
 	if at := born(dry); at < before {
 		t.Errorf("in a dry run: %d, before %d", at, before)
 	}

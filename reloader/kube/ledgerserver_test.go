@@ -79,7 +79,7 @@ func (s *server) written() (writes []string) {
 }
 
 func (s *server) ledger() *Ledger {
-	return NewLedger(&Cluster{client: s, Namespace: "ops"})
+	return NewLedger(newCluster(&connection{client: s, Namespace: "ops"}))
 }
 
 // edit changes a ConfigMap as somebody else does.

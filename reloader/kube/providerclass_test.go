@@ -52,7 +52,7 @@ func newStore(t *testing.T, class *metav1.PartialObjectMetadata, statuses ...*un
 			t.Fatal(err)
 		}
 	}
-	s.Cluster = &Cluster{dynamic: s.statuses, metadata: s.classes, options: Options{KeepAnnotation: func(key string) bool { return key == "wanted" }}}
+	s.Cluster = newCluster(&connection{dynamic: s.statuses, metadata: s.classes, options: Options{KeepAnnotation: func(key string) bool { return key == "wanted" }}})
 	return s
 }
 

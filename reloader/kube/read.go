@@ -47,7 +47,7 @@ func (c *Cluster) Read(ctx context.Context, ref reloader.WorkloadRef) (*workload
 }
 
 // restClientOf serves a kind that is not optional.
-func (c *Cluster) restClientOf(kind workload.Kind) rest.Interface {
+func (c *connection) restClientOf(kind workload.Kind) rest.Interface {
 	if kind.Resource.Group == batchv1.GroupName {
 		return c.client.BatchV1().RESTClient()
 	}
@@ -105,7 +105,7 @@ func (c *Cluster) Workloads(ctx context.Context, visit func(*workload.Workload) 
 }
 
 // serves reports whether the API server serves an optional kind, or may: listing a resource that does not exist is refused, too.
-func (c *Cluster) serves(kind workload.Kind) bool {
+func (c *connection) serves(kind workload.Kind) bool {
 	found, err := c.client.Discovery().ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
 	if err != nil {
 		return !notThere(err)

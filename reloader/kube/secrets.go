@@ -28,7 +28,7 @@ const (
 
 // DigestKeys returns the ring of the digest keys, and creates the Secret if there is none. A dry run creates nothing: the ring is then that
 // of this process alone, and the next one starts with new baselines.
-func (c *Cluster) DigestKeys(ctx context.Context) (*digest.Ring, error) {
+func (c *keys) DigestKeys(ctx context.Context) (*digest.Ring, error) {
 	ring, err := c.digestKeys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("digest key (Secret %s/%s): %w", c.Namespace, KeySecret, err)
@@ -37,7 +37,7 @@ func (c *Cluster) DigestKeys(ctx context.Context) (*digest.Ring, error) {
 	return ring, nil
 }
 
-func (c *Cluster) digestKeys(ctx context.Context) (*digest.Ring, error) {
+func (c *keys) digestKeys(ctx context.Context) (*digest.Ring, error) {
 	secrets := c.client.CoreV1().Secrets(c.Namespace)
 	secret, err := secrets.Get(ctx, KeySecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -62,7 +62,7 @@ func (c *Cluster) digestKeys(ctx context.Context) (*digest.Ring, error) {
 }
 
 // signer returns the ring of the digest keys, which is read once.
-func (c *Cluster) signer(ctx context.Context) (*digest.Ring, error) {
+func (c *keys) signer(ctx context.Context) (*digest.Ring, error) {
 	if ring := c.ring.Load(); ring != nil {
 		return ring, nil
 	}
@@ -72,26 +72,26 @@ func (c *Cluster) signer(ctx context.Context) (*digest.Ring, error) {
 // IngestCertificate is where the managed certificate of ingest is stored: two Secrets of Reroll's namespace, since processes that present the
 // certificate do not need the key of the CA. NAME-ca has the CA in tls.crt and tls.key, and NAME-tls has tls.crt, tls.key and ca.crt.
 type IngestCertificate struct {
-	cluster *Cluster
-	name    string
+	keys *keys
+	name string
 }
 
 // IngestCertificate returns the place of the certificate for the Service of that name.
-func (c *Cluster) IngestCertificate(name string) IngestCertificate { return IngestCertificate{c, name} }
+func (c *keys) IngestCertificate(name string) IngestCertificate { return IngestCertificate{c, name} }
 
 // Load returns the data of both Secrets and their versions; nil and "" if there is none of them.
 func (i IngestCertificate) Load(ctx context.Context) (map[string][]byte, string, error) {
-	ca, err := i.cluster.loadSecret(ctx, i.name+caSuffix)
+	ca, err := i.keys.loadSecret(ctx, i.name+caSuffix)
 	if err != nil {
 		return nil, "", err
 	}
-	pair, err := i.cluster.loadSecret(ctx, i.name+tlsSuffix)
+	pair, err := i.keys.loadSecret(ctx, i.name+tlsSuffix)
 	if err != nil || ca.ResourceVersion+pair.ResourceVersion == "" {
 		return nil, "", err
 	}
 	if pair.ResourceVersion != "" && pair.Labels[managedLabel] != managedValue {
 		return nil, "", fmt.Errorf("secret %s/%s was not created by Reroll: delete it, or set ingest.tlsCert to its certificate (ingest.tls.existingSecret in the chart)",
-			i.cluster.Namespace, i.name+tlsSuffix)
+			i.keys.Namespace, i.name+tlsSuffix)
 	}
 	return map[string][]byte{
 		corev1.ServiceAccountRootCAKey: ca.Data[corev1.TLSCertKey], caKeyKey: ca.Data[corev1.TLSPrivateKeyKey],
@@ -105,13 +105,13 @@ func (i IngestCertificate) Save(ctx context.Context, data map[string][]byte, ver
 	caVersion, pairVersion, _ := strings.Cut(version, "/")
 	cas := data[corev1.ServiceAccountRootCAKey]
 	ca := map[string][]byte{corev1.TLSCertKey: cas, corev1.TLSPrivateKeyKey: data[caKeyKey]}
-	if err := i.cluster.saveSecret(ctx, i.name+caSuffix, corev1.SecretTypeTLS, ca, caVersion); err != nil {
+	if err := i.keys.saveSecret(ctx, i.name+caSuffix, corev1.SecretTypeTLS, ca, caVersion); err != nil {
 		return err
 	}
 	pair := map[string][]byte{
 		corev1.ServiceAccountRootCAKey: cas, corev1.TLSCertKey: data[corev1.TLSCertKey], corev1.TLSPrivateKeyKey: data[corev1.TLSPrivateKeyKey],
 	}
-	return i.cluster.saveSecret(ctx, i.name+tlsSuffix, corev1.SecretTypeTLS, pair, pairVersion)
+	return i.keys.saveSecret(ctx, i.name+tlsSuffix, corev1.SecretTypeTLS, pair, pairVersion)
 }
 
 // Publish does nothing: setting up an API server takes the CA from the Secret.
@@ -120,28 +120,28 @@ func (i IngestCertificate) Publish(context.Context, []byte) error { return nil }
 // AdmissionCertificate is where a managed certificate of the admission webhook is stored: AdmissionSecret, and the
 // MutatingWebhookConfiguration through which API servers call the webhook.
 type AdmissionCertificate struct {
-	cluster       *Cluster
+	keys          *keys
 	configuration string
 }
 
 // AdmissionCertificate returns the place of the certificate for the MutatingWebhookConfiguration of that name.
-func (c *Cluster) AdmissionCertificate(configuration string) AdmissionCertificate {
+func (c *keys) AdmissionCertificate(configuration string) AdmissionCertificate {
 	return AdmissionCertificate{c, configuration}
 }
 
 // Load returns the data of the Secret and its version; nil and "" if there is none.
 func (a AdmissionCertificate) Load(ctx context.Context) (map[string][]byte, string, error) {
-	secret, err := a.cluster.loadSecret(ctx, AdmissionSecret)
+	secret, err := a.keys.loadSecret(ctx, AdmissionSecret)
 	return secret.Data, secret.ResourceVersion, err
 }
 
 // Save writes the Secret if it still has that version, or creates it if there was none.
 func (a AdmissionCertificate) Save(ctx context.Context, data map[string][]byte, version string) error {
-	return a.cluster.saveSecret(ctx, AdmissionSecret, corev1.SecretTypeOpaque, data, version)
+	return a.keys.saveSecret(ctx, AdmissionSecret, corev1.SecretTypeOpaque, data, version)
 }
 
 // loadSecret returns a Secret of Reroll's namespace; an empty one, without a version, if there is none.
-func (c *Cluster) loadSecret(ctx context.Context, name string) (corev1.Secret, error) {
+func (c *keys) loadSecret(ctx context.Context, name string) (corev1.Secret, error) {
 	secret, err := c.vital.CoreV1().Secrets(c.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return corev1.Secret{}, nil
@@ -153,7 +153,7 @@ func (c *Cluster) loadSecret(ctx context.Context, name string) (corev1.Secret, e
 }
 
 // saveSecret writes a Secret of Reroll's namespace if it still has that version, or creates it if there was none.
-func (c *Cluster) saveSecret(ctx context.Context, name string, kind corev1.SecretType, data map[string][]byte, version string) error {
+func (c *keys) saveSecret(ctx context.Context, name string, kind corev1.SecretType, data map[string][]byte, version string) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, ResourceVersion: version, Labels: map[string]string{managedLabel: managedValue}},
 		Type:       kind, Data: data,

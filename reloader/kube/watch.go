@@ -58,7 +58,7 @@ func newWatcher(track func(*workload.Workload), forget func(reloader.WorkloadRef
 //
 // A kind that the API server may lack holds nothing up: if it cannot be listed at first, its workloads are tracked once it can. client-go
 // tries again after at most a minute.
-func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), forget func(reloader.WorkloadRef)) error {
+func (c *watching) Watch(ctx context.Context, track func(*workload.Workload), forget func(reloader.WorkloadRef)) error {
 	w := newWatcher(track, forget)
 	c.watcher.Store(w)
 	if err := c.watchNamespaces(ctx, w); err != nil {
@@ -101,12 +101,12 @@ func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), for
 
 // Tracked reports whether Watch has tracked all workloads of a kind that exist; false while a kind that the API server may lack was never
 // listed.
-func (c *Cluster) Tracked(kind string) bool {
+func (c *watching) Tracked(kind string) bool {
 	listed, optional := c.untracked.Load(kind)
 	return !optional || listed.(cache.InformerSynced)()
 }
 
-func (c *Cluster) workloadInformer(kind workload.Kind, namespace string) (cache.SharedIndexInformer, error) {
+func (c *watching) workloadInformer(kind workload.Kind, namespace string) (cache.SharedIndexInformer, error) {
 	narrow := c.options.Scope.narrow
 	if kind.Optional {
 		return cache.NewSharedIndexInformer(c.optionalObjects(kind, namespace), &unstructured.Unstructured{}, 0, workloadIndexers), nil
@@ -120,7 +120,7 @@ func (c *Cluster) workloadInformer(kind workload.Kind, namespace string) (cache.
 
 // watchNamespaces has w follow the labels of namespaces, if they are selected by these. It returns when all that exist are known. The API server
 // selects: to the informer a namespace that stops to match is deleted.
-func (c *Cluster) watchNamespaces(ctx context.Context, w *watcher) error {
+func (c *watching) watchNamespaces(ctx context.Context, w *watcher) error {
 	if !c.options.Scope.selects() {
 		return nil
 	}
@@ -250,7 +250,7 @@ func (w *watcher) trackRunners(of reloader.WorkloadRef) {
 
 // strip returns what makes workloads of objects. An object that cannot be read becomes a workload that asks for nothing, since an error here
 // would hide all others of its kind.
-func (c *Cluster) strip(kind workload.Kind) cache.TransformFunc {
+func (c *watching) strip(kind workload.Kind) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		w, err := kind.Strip(obj, c.options.KeepAnnotation)
 		if err == nil {

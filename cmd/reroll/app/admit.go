@@ -51,7 +51,7 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 	s := p.settings
 	handler := admission.New(admission.Options{
 		Rules:   admission.Rules{Dialects: dialects, Ring: ring, Strategy: s.Reload.Strategy, HashOnly: !s.Reload.ToolMarks},
-		Configs: cluster, InScope: p.admits, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
+		Configs: cluster, InScope: func(namespace string) bool { return admits(s.Scope, namespace) }, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})
 	shown, err := p.admissionCertificate(cluster)
 	if err != nil {
@@ -142,8 +142,7 @@ func (p *program) keepPath(ctx context.Context, store admissionStore) error {
 
 // admits reports whether workloads of a namespace count, as far as its name tells. Its labels are the business of the namespaceSelector
 // with which the webhook is registered.
-func (p *program) admits(namespace string) bool {
-	s := p.settings.Scope
+func admits(s config.Scope, namespace string) bool {
 	if len(s.Namespaces) > 0 {
 		return slices.Contains(s.Namespaces, namespace)
 	}

@@ -36,16 +36,26 @@ type program struct {
 	health   health
 	// started says that every part runs, watching that configs are watched.
 	started, watching atomic.Bool
+	status            *status
+	dispatching
+	// member forwards records to a hub; nil if there is none.
+	member *hub.Member
+	certified
+}
+
+// dispatching is what a process has that dispatches.
+type dispatching struct {
 	// canary finds out whether the audit feed works; nil if not wanted.
 	canary *canary.Canary
-	status *status
 	// dispatcher has the dispatcher once there is one.
 	dispatcher atomic.Pointer[dispatcher.Dispatcher]
 	ledger     *kube.Ledger
 	// controls is what those who run the cluster want held back.
 	controls controls
-	// member forwards records to a hub; nil if there is none.
-	member *hub.Member
+}
+
+// certified has the certificates of a process.
+type certified struct {
 	// ingestCertificate is the certificate of ingest if Reroll's own CA signs it; nil if not.
 	ingestCertificate *certificate.Managed
 	// ingestFiles and ingestCAs are those of its files; nil without files.
@@ -113,12 +123,12 @@ func (p *program) parts() []func(context.Context) error {
 	return parts
 }
 
-// streams returns those that the process uses.
-func (p *program) streams() (streams []string) {
-	if p.settings.Runs(config.Ingests) || p.settings.Runs(config.Dispatches) {
+// streamsOf returns those that the process uses.
+func streamsOf(s config.Config) (streams []string) {
+	if s.Runs(config.Ingests) || s.Runs(config.Dispatches) {
 		streams = append(streams, queue.HintsStream)
 	}
-	if p.settings.Runs(config.Answers) || p.settings.Runs(config.Dispatches) {
+	if s.Runs(config.Answers) || s.Runs(config.Dispatches) {
 		streams = append(streams, queue.HistoryStream, queue.StateStream)
 	}
 	return streams
@@ -126,7 +136,7 @@ func (p *program) streams() (streams []string) {
 
 func (p *program) openQueue(ctx context.Context) error {
 	o := p.settings.NATS.Options()
-	o.StoreDir, o.Name, o.Streams, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+nameOf(p.settings), p.streams(), p.logger, p.registry
+	o.StoreDir, o.Name, o.Streams, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+nameOf(p.settings), streamsOf(p.settings), p.logger, p.registry
 	var wrong error
 	err := p.insist(ctx, "NATS is not ready", func(ctx context.Context) error {
 		q, err := queue.Open(ctx, o)

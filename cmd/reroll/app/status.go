@@ -84,7 +84,7 @@ func (p *program) storeStatus(ctx context.Context, cluster *kube.Cluster, d *dis
 	s.Namespace = cluster.Namespace
 	s.UID, s.Version, s.Instance, s.StartedAt = cluster.UID, p.version, p.settings.Pod.Name, p.status.started
 	s.Source = p.settings.Source
-	s.Sources, s.Faults, s.HintsPending = p.status.list(), p.faults(), p.hintsPending(ctx)
+	s.Sources, s.Faults, s.HintsPending = p.status.list(), p.health.faults(), p.hintsPending(ctx)
 	if p.canary != nil {
 		s.Feeds = p.canary.Status()
 	}
@@ -101,8 +101,8 @@ func (p *program) hintsPending(ctx context.Context) int64 {
 }
 
 // faults returns the parts of this process that are not well.
-func (p *program) faults() (faults []reloader.Fault) {
-	for _, check := range p.health.state() {
+func (h *health) faults() (faults []reloader.Fault) {
+	for _, check := range h.state() {
 		if check.Err != nil {
 			faults = append(faults, reloader.Fault{Part: check.Name, Reason: check.Err.Error()})
 		}
