@@ -23,21 +23,21 @@ type Pod struct{ Name, Namespace string }
 
 // Process is what the process does, and on which cluster.
 type Process struct {
-	// Name of the cluster, a DNS label, in history, metrics and the URL of the audit webhook.
+	// DNS label that names the cluster in history, metrics and URLs.
 	ClusterName string `yaml:"clusterName" is:"label"`
-	// Namespace of Reroll. Default: the pod's, or that of the kubeconfig's context.
+	// Reroll's namespace. Default: the pod's or the context's.
 	Namespace string `yaml:"namespace" is:"label"`
 	// Parts to run. Without `nats.url`, `dispatch` must be among them.
 	Components []string `yaml:"components" oneOf:"ingest,dispatch,api,admission"`
-	// Source of changes. `watch`: a watch of metadata. `audit`: audit events, without the permission to list Secrets. `auto`: both.
+	// [Source](audit-events.md#sources) of changes: `watch` of metadata, `audit` events without permission to list Secrets, or both.
 	Source string `yaml:"source" oneOf:"auto,audit,watch"`
 	// Decide and record, but write nothing to the cluster.
 	DryRun bool `yaml:"dryRun"`
 	// Directory of the embedded NATS.
 	DataDir string `yaml:"dataDir"`
-	// Elect the active dispatcher of several replicas by a Lease. Requires `nats.url`, `POD_NAME` and `POD_NAMESPACE`.
+	// Elect the active dispatcher by a Lease. Requires `nats.url`, `POD_NAME` and `POD_NAMESPACE`.
 	LeaderElection bool `yaml:"leaderElection"`
-	// Store no names and addresses of users.
+	// Store no users and addresses.
 	RedactActors bool       `yaml:"redactActors"`
 	Kubernetes   Kubernetes `yaml:"kubernetes"`
 	Log          Log        `yaml:"log"`
@@ -50,7 +50,7 @@ type Kubernetes struct {
 	Kubeconfig string `yaml:"kubeconfig"`
 	// Context of the kubeconfig.
 	Context string `yaml:"context"`
-	// Requests per second; a burst may be twice as large.
+	// Requests per second; bursts may have twice as many.
 	QPS float32 `yaml:"qps"`
 }
 
@@ -76,14 +76,14 @@ type Rolling struct {
 	Reload        Reload        `yaml:"reload"`
 	Debounce      Debounce      `yaml:"debounce"`
 	RolloutLimits RolloutLimits `yaml:"rolloutLimits"`
-	// Interval between full resyncs, six times as long where metadata may not be listed. 0: only at the start.
+	// Interval of full resyncs, six times as long where Reroll may not list metadata. 0: only at the start.
 	ResyncInterval time.Duration `yaml:"resyncInterval" min:"1s"`
 	Notifications  Notifications `yaml:"notifications"`
 }
 
 // Scope selects namespaces, configs and workloads.
 type Scope struct {
-	// Namespaces to include. Empty: all.
+	// Namespaces to include. Default: all.
 	Namespaces []string `yaml:"namespaces" is:"label"`
 	// Namespaces to exclude. No effect with `namespaces`.
 	NamespacesToIgnore []string `yaml:"namespacesToIgnore" is:"label"`
@@ -93,15 +93,15 @@ type Scope struct {
 	ResourceLabelSelector Selector `yaml:"resourceLabelSelector"`
 	// Kind of config to ignore.
 	ResourcesToIgnore []string `yaml:"resourcesToIgnore" oneOf:"configmaps,secrets"`
-	// Kinds of workloads never to roll.
+	// Workloads never to roll.
 	IgnoredWorkloadTypes []string `yaml:"ignoredWorkloadTypes" oneOf:"jobs,cronjobs"`
 }
 
 // Reload configures what triggers a roll, and how Reroll writes it.
 type Reload struct {
-	// How a roll changes the pod template, unless the workload chooses.
+	// How a roll changes the pod template.
 	Strategy string `yaml:"strategy" oneOf:"env-vars,annotations"`
-	// Opt in workloads without annotations, to every config they use.
+	// Opt workloads without annotations in to every config they use.
 	AutoAll bool `yaml:"autoAll"`
 	// Roll when a config is created.
 	OnCreate bool `yaml:"onCreate"`
@@ -109,51 +109,51 @@ type Reload struct {
 	OnDelete bool `yaml:"onDelete"`
 	// Roll Argo Rollouts too.
 	ArgoRollouts bool `yaml:"argoRollouts"`
-	// Roll for SecretProviderClasses of the Secrets Store CSI driver.
+	// Roll for SecretProviderClasses too.
 	CSI bool `yaml:"csi"`
-	// Annotations to read.
+	// [Annotations](annotations.md) to read.
 	Dialects []string `yaml:"dialects" oneOf:"reroll,stakater,sap,wave,collaborne,fabric8,trigger"`
-	// Other keys for Stakater Reloader's annotations, by [name](#keys-of-annotations), such as `auto: example.com/auto`.
+	// Other keys for Stakater's annotations, by [name](#keys-of-annotations): `auto: example.com/auto`.
 	AnnotationKeys AnnotationKeys `yaml:"annotationKeys"`
-	// Also write the [marks of other tools](security.md#what-marks-reveal), which are unkeyed hashes of content.
+	// Also write the unkeyed [marks of other tools](security.md#what-marks-reveal).
 	ToolMarks bool `yaml:"toolMarks"`
-	// URL to call instead of rolling, or `REROLL_WEBHOOK_URL`.
+	// URL to call instead of rolling.
 	WebhookURL string `yaml:"webhookURL" is:"url"`
 }
 
 // Debounce combines successive edits into one roll.
 type Debounce struct {
-	// Time without changes after which a workload rolls. 0: at once.
+	// Time without changes before a roll. 0: at once.
 	Window time.Duration `yaml:"window"`
-	// Longest delay by further changes; the default is at least the window.
+	// Longest delay by further changes, at least the window.
 	MaxWait time.Duration `yaml:"maxWait"`
 }
 
 // RolloutLimits hold workloads back: see [rollouts](rollouts.md#rollout-limits).
 type RolloutLimits struct {
-	// Workloads that may roll per minute, a tenth of them at once. 0: no limit.
+	// Workloads per minute, a tenth of them at once. 0: no limit.
 	ReloadsPerMinute int `yaml:"reloadsPerMinute"`
-	// Workloads that may roll out at the same time. 0: no limit.
+	// Workloads that may roll out at once. 0: no limit.
 	MaxConcurrentRollouts int `yaml:"maxConcurrentRollouts"`
 	// Minimum time between two rolls of a workload.
 	MinReloadInterval time.Duration `yaml:"minReloadInterval"`
-	// Rolls of a workload in about twelve hours, after which it slows down. 0: no limit.
+	// Rolls in about twelve hours before a workload slows down. 0: no limit.
 	FlapLimit int `yaml:"flapLimit"`
-	// When workloads may roll, such as `CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h`. Empty: always.
+	// When workloads may roll, such as `0 22 * * 1-5 6h`. Default: always.
 	MaintenanceWindows Windows `yaml:"maintenanceWindows"`
-	// Time after which a rollout has stalled, if its controller sets none. 0: never.
+	// Time until a rollout stalls, if its controller has no deadline. 0: never.
 	Deadline time.Duration `yaml:"deadline"`
-	// Roll one workload first, then a tenth, then the rest; hold the rest if one stalls.
+	// Roll [in steps](rollouts.md#after-a-reload), and hold the rest if a workload stalls.
 	HaltOnFailure bool `yaml:"haltOnFailure"`
 }
 
 // Notifications are chat messages after each roll.
 type Notifications struct {
-	// URL to post messages to, or `REROLL_NOTIFICATIONS_URL`.
+	// URL to post messages to.
 	URL string `yaml:"url" is:"url"`
 	// Format of a message.
 	Sink string `yaml:"sink" oneOf:"text,slack,teams,gchat"`
-	// Proxy for messages, or `REROLL_NOTIFICATIONS_PROXY`.
+	// Proxy for messages.
 	Proxy string `yaml:"proxy" is:"proxy"`
 	// Text before each message.
 	AdditionalInfo string `yaml:"additionalInfo"`

@@ -23,7 +23,7 @@ type Login struct {
 	User string `yaml:"user"`
 	// Password file.
 	PasswordFile string `yaml:"passwordFile"`
-	// CA file for the server's certificate. Default: the system's. Enables TLS, as `tlsCert` does.
+	// CA file for the server. Default: the system's. Enables TLS, like `tlsCert`.
 	TLSCA string `yaml:"tlsCA"`
 	// Client certificate file.
 	TLSCert string `yaml:"tlsCert"`
@@ -38,14 +38,14 @@ func (l Login) Queue() queue.Login {
 
 // NATS configures the store of hints and records.
 type NATS struct {
-	// Addresses of an external NATS, comma-separated, or `REROLL_NATS_URL`. Empty: an embedded one.
+	// Addresses of an external NATS, comma-separated. Default: an embedded one.
 	URL string `yaml:"url"`
 	Login
-	// Replicas of each stream on an external NATS: 1, 3 or 5. 0: 1 for new streams, existing ones unchanged.
+	// Replicas of each external stream: 1, 3 or 5. 0: 1 if new, else unchanged.
 	Replicas int `yaml:"replicas"`
 	// Size limit of [all streams](production.md#streams), such as `4Gi`. Default: 2Gi.
 	StoreSize Size `yaml:"storeSize"`
-	// NATS configuration file for the embedded NATS: accounts, limits, listen addresses. Reloaded when it changes. `dataDir` sets the directory.
+	// Configuration file of the embedded NATS: accounts, limits, listen addresses. Reloaded when it changes.
 	Config string `yaml:"config"`
 }
 
@@ -54,9 +54,9 @@ func (n NATS) Options() queue.Options {
 	return queue.Options{URL: n.URL, Login: n.Queue(), Replicas: n.Replicas, MaxStore: int64(n.StoreSize), ConfigFile: n.Config}
 }
 
-// Hub receives copies of the records: see [many clusters](fleet.md).
+// Hub receives copies of the records: see [many clusters](fleet.md). Its other keys are the login keys of `nats`, from `credentials` to `tlsKey`.
 type Hub struct {
-	// Addresses of the hub's NATS, comma-separated. Empty: none.
+	// Addresses of the hub's NATS, comma-separated.
 	URL string `yaml:"url"`
 	Login
 }
@@ -68,17 +68,17 @@ func (h Hub) Options() queue.Options { return queue.Options{URL: h.URL, Login: h
 type Ingest struct {
 	// Address for `POST /v1/audit/{cluster}` and `POST /v1/shipped/{cluster}`.
 	Address string `yaml:"address"`
-	// Server certificate file. Empty: Reroll makes one. A process without `dispatch` waits for the file.
+	// Server certificate file. Default: [Reroll makes one](#the-certificate-of-ingest).
 	TLSCert string `yaml:"tlsCert"`
 	// Server key file.
 	TLSKey string `yaml:"tlsKey"`
-	// CA file for client certificates named `<cluster>.audit.reroll.dev`.
+	// CA file for [client certificates](#who-may-send-audit-events).
 	TLSClientCA string `yaml:"tlsClientCA"`
-	// File of bearer tokens, one line `cluster:token` each.
+	// File of [bearer tokens](#who-may-send-audit-events).
 	TokenFile string `yaml:"tokenFile"`
 	// Plain HTTP without authentication, on a loopback address only.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// Service in the certificate that Reroll makes, and prefix of its Secrets.
+	// Service in Reroll's own certificate, and prefix of its Secrets.
 	Service string `yaml:"service" is:"label"`
 	// Interval of the canaries that [check the feed](audit-events.md#whether-the-feed-works). 0: never.
 	CanaryInterval time.Duration `yaml:"canaryInterval" min:"1s"`
@@ -88,20 +88,19 @@ type Ingest struct {
 type API struct {
 	// Address of the API.
 	Address string `yaml:"address"`
-	// How clients [authenticate](api.md#who-may-ask). `none`: not at all, on a loopback address only. `token`: by a Kubernetes token. `anonymous`:
-	// not at all, on any address.
+	// How clients [authenticate](api.md#who-may-ask).
 	Auth string `yaml:"auth" oneOf:"none,token,anonymous"`
-	// At a hub: what groups of users [see](fleet.md#who-sees-what), each `GROUP CLUSTERS/NAMESPACES`, such as `team-shop prod-*/shop`.
+	// At a hub: what groups [see](fleet.md#who-sees-what), such as `team-shop prod-*/shop`.
 	Rights Rights `yaml:"rights"`
-	// Accepted audiences of tokens. Empty: those of the API server.
+	// Accepted audiences of tokens. Default: the API server's.
 	Audiences []string `yaml:"audiences"`
-	// Certificate file. Empty: plain HTTP.
+	// Certificate file. Default: plain HTTP.
 	TLSCert string `yaml:"tlsCert"`
 	// Key file.
 	TLSKey string `yaml:"tlsKey"`
-	// Accept tokens over plain HTTP, behind a proxy that terminates TLS.
+	// Accept tokens over HTTP, behind a proxy that terminates TLS.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// For `anonymous`: further host names of the API, such as that of an Ingress.
+	// For `anonymous`: further host names, such as an Ingress's.
 	Hosts []string `yaml:"hosts"`
 }
 
@@ -109,15 +108,15 @@ type API struct {
 type Admission struct {
 	// Address that API servers call.
 	Address string `yaml:"address"`
-	// Server certificate file. Empty: Reroll makes one.
+	// Server certificate file. Default: Reroll makes one.
 	TLSCert string `yaml:"tlsCert"`
 	// Server key file.
 	TLSKey string `yaml:"tlsKey"`
-	// MutatingWebhookConfiguration that the dispatcher keeps up to date. Empty: none.
+	// MutatingWebhookConfiguration that the dispatcher updates.
 	Configuration string `yaml:"configuration"`
-	// Service in the certificate that Reroll makes.
+	// Service in Reroll's own certificate.
 	Service string `yaml:"service" is:"label"`
-	// Lifetime of that certificate, renewed when a third is left. 0: use the files.
+	// Lifetime of Reroll's own certificate, renewed when a third is left. 0: use the files.
 	CertificateLifetime time.Duration `yaml:"certificateLifetime" min:"10s"`
 }
 

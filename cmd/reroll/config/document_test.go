@@ -113,7 +113,9 @@ func tables(t *testing.T) string {
 		_, sentence, _ := strings.Cut(said[strings.Split(fmt.Sprintf("%T", f.Value()), ".")[1]], " ")
 		fmt.Fprintf(&sections, "\n### %s\n\n`%s` %s\n\n| key | default | meaning |\n|---|---|---|\n", f.Name, f.Name, sentence)
 		for _, one := range below {
-			sections.WriteString(row(t, said, one))
+			if f.Name != "hub" || one.Type != "Login" { // those are in the table of nats
+				sections.WriteString(row(t, said, one))
+			}
 		}
 	}
 	keys := "\n### Keys of annotations\n\nThe names in `reload.annotationKeys`:\n\n| name | key without it |\n|---|---|\n"
