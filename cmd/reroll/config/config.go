@@ -29,7 +29,7 @@ type Process struct {
 	Namespace string `yaml:"namespace" is:"label"`
 	// Parts to run. Without `nats.url`, `dispatch` must be among them.
 	Components []string `yaml:"components" oneOf:"ingest,dispatch,api,admission"`
-	// [Source](audit-events.md#sources) of changes: `watch` of metadata, `audit` events without permission to list Secrets, or both.
+	// [Source](audit-events.md#sources) of changes: a `watch` of metadata, `audit` events without permission to list Secrets, or both (`auto`).
 	Source string `yaml:"source" oneOf:"auto,audit,watch"`
 	// Decide and record, but write nothing to the cluster.
 	DryRun bool `yaml:"dryRun"`
