@@ -74,7 +74,7 @@ func (l *list) match(c reloader.Config) bool {
 }
 
 // errFull ends the reading of a list.
-var errFull = errors.New("and what follows is not read")
+var errFull = errors.New("and the rest is not read")
 
 func tooMany(most int, what string) error {
 	return fmt.Errorf("the list has more than %d %s, %w", most, what, errFull)
@@ -129,7 +129,7 @@ func (l *list) add(namespace, name string, most int) error {
 }
 
 // errNamespace is that of a list that is about the workload's own namespace.
-var errNamespace = fmt.Errorf("%w: this list is about the workload's own namespace", reloader.ErrInvalidName)
+var errNamespace = fmt.Errorf("%w: this list takes only names in the workload's own namespace", reloader.ErrInvalidName)
 
 func (l *list) readLocal(item string) error {
 	if strings.Contains(item, "/") {

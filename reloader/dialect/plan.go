@@ -130,7 +130,7 @@ func (p *Plan) join() {
 	slices.SortFunc(p.Names, compareConfigs)
 	p.Names = slices.Compact(p.Names)
 	if n := len(p.Names); n > MaxConfigs {
-		p.Problems = slices.Insert(p.Problems, 0, fmt.Sprintf("dependencies: the workload names, or refers to, %d configs, more than %d; those from %s on, in the order of the alphabet, reload nothing",
+		p.Problems = slices.Insert(p.Problems, 0, fmt.Sprintf("dependencies: the workload names or references %d configs, more than %d; %s and those after it in alphabetical order roll nothing",
 			n, MaxConfigs, p.Names[MaxConfigs]))
 		p.Names = slices.Clip(p.Names[:MaxConfigs])
 	}

@@ -74,7 +74,7 @@ func choosePausedAt(pausedAt string) func(w *workload.Workload, value string, ch
 func chooseRolloutStrategy(w *workload.Workload, value string, chosen *Chosen) error {
 	switch {
 	case w.Kind != workload.Rollout.Kind:
-		return fmt.Errorf("says nothing on a %s, only on a %s", w.Kind, workload.Rollout.Kind)
+		return fmt.Errorf("has no effect on a %s, only on a %s", w.Kind, workload.Rollout.Kind)
 	case value == Restart:
 		chosen.Strategy = cmp.Or(chosen.Strategy, value)
 	}

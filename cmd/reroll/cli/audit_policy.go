@@ -57,7 +57,7 @@ func withOurRules(content []byte) (string, error) {
 		return "", fmt.Errorf("the API server would not start with it: %w", err)
 	}
 	if slices.Contains(theirs.OmitStages, auditv1.StageResponseComplete) {
-		return "", fmt.Errorf("its omitStages leave out %s for every rule, and with it all that Reroll needs: say it in its own rules instead", auditv1.StageResponseComplete)
+		return "", fmt.Errorf("its omitStages leave out %s for every rule, and Reroll needs that stage: move omitStages into the rules of the policy", auditv1.StageResponseComplete)
 	}
 	if err := yaml.UnmarshalStrict([]byte("rules:\n"+reportingRules), &ours); err != nil {
 		return "", err

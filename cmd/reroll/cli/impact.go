@@ -40,7 +40,7 @@ func impactCommand(g *globals) *cobra.Command {
 			case err == nil && q.judge && rolls:
 				return errAnswer
 			case err == nil && q.judge && !complete:
-				return fmt.Errorf("whether something would roll is not known: the warnings say why")
+				return fmt.Errorf("cannot determine whether anything would roll: see the warnings")
 			}
 			return err
 		},

@@ -77,7 +77,7 @@ func (q *migrateFlags) report(cmd *cobra.Command, c *census) error {
 		return err
 	}
 	if len(c.reports) == 0 && q.tabular() {
-		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "No workload has anything of another reloader.")
+		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "No workload has annotations or marks of another reloader.")
 	} else if err := q.print(cmd, a); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func isFinal(err error) bool {
 func (w *watched) listen() error {
 	ctx, cancel := context.WithCancelCause(w.s)
 	defer cancel(nil)
-	silence := time.AfterFunc(silenceTime, func() { cancel(fmt.Errorf("nothing came for %s", silenceTime)) })
+	silence := time.AfterFunc(silenceTime, func() { cancel(fmt.Errorf("the server sent nothing for %s", silenceTime)) })
 	defer silence.Stop()
 	response, err := w.s.send(ctx, http.MethodGet, path("events"), nil, nil, http.Header{"Accept": {"text/event-stream"}})
 	if err != nil {
@@ -118,7 +118,7 @@ func readEvents(r io.Reader, beat func(), news chan<- struct{}) error {
 	if err := scanner.Err(); err != nil {
 		return err
 	}
-	return errors.New("the server has closed it")
+	return errors.New("the server closed the connection")
 }
 
 // refresh fetches the list and prints what is new or different.
