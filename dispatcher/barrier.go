@@ -216,7 +216,7 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 	}
 }
 
-// late reports whether the newest look at c began before w was read, and found another write.
+// late reports whether the newest look at c began before w was read, and found another write. A write that proves nothing calls for no look.
 func (w *writes) late(c reloader.Config, e *entry) bool {
 	if !w.asked[scopeOf(c)] && !w.alone[c] {
 		return false
@@ -228,5 +228,5 @@ func (w *writes) late(c reloader.Config, e *entry) bool {
 	case e.now.began.After(w.began):
 		return false
 	}
-	return e.now.absent == there || there && (e.now.UID != meta.UID || e.now.ResourceVersion != meta.ResourceVersion)
+	return e.now.absent == there || there && !meta.Unproven && (e.now.UID != meta.UID || e.now.ResourceVersion != meta.ResourceVersion)
 }

@@ -26,14 +26,15 @@ type desk struct {
 	env  []string
 }
 
-func newDesk(t *testing.T, flags ...string) *desk {
+// newDesk returns a desk with a line of its own.
+func newDesk(t *testing.T, o line.Options) *desk {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	t.Cleanup(cancel)
 	d := &desk{t: t, ctx: ctx}
 	binary, err := line.Build(ctx)
 	d.must(err)
-	d.line, err = line.Start(ctx, line.Options{Flags: flags})
+	d.line, err = line.Start(ctx, o)
 	d.must(err)
 	t.Cleanup(d.line.Stop)
 	bin := t.TempDir()
@@ -139,7 +140,7 @@ func (f fault) ref(namespace string) string {
 
 // TestFaults: the first line of explain names the cause and the next command, and so does the status if something needs attention.
 func TestFaults(t *testing.T) {
-	d := newDesk(t, "--set", "debounce.window=0s", "--set", "resyncInterval=1h")
+	d := newDesk(t, line.Options{Flags: []string{"--set", "debounce.window=0s", "--set", "resyncInterval=1h"}})
 	namespaces := map[string]string{}
 	for name, f := range faults {
 		namespaces[name] = d.line.Kube.Namespace(t)
