@@ -166,8 +166,5 @@ func (a *server) missing(what string) error {
 	if !a.records.CaughtUp() {
 		return stillReading()
 	}
-	if what == "workload" {
-		return huma.Error404NotFound("There is no such workload, or it is not opted in.")
-	}
 	return huma.Error404NotFound("There is no such " + what + ", or it is no longer kept.")
 }

@@ -31,7 +31,10 @@ func (a *server) getWorkload(ctx context.Context, in *getWorkloadInput) (*worklo
 	}
 	w, ok := a.records.Workload(in.key())
 	if !ok || !a.reach(ctx).sees(in.Cluster, in.Namespace) {
-		return nil, a.missing("workload")
+		if !a.records.CaughtUp() {
+			return nil, stillReading()
+		}
+		return nil, huma.Error404NotFound(verdict.Judge(verdict.Case{Cluster: in.Cluster, Workload: in.key().Workload}).Message)
 	}
 	c, _ := a.records.Cluster(in.Cluster)
 	now := time.Now()

@@ -63,7 +63,6 @@ func TestOneSetNeedsAttention(t *testing.T) {
 		verdict.Stalled:       rollout(reloader.ReasonStalled, false),
 		verdict.NotRolledOut:  rollout(reloader.ReasonOvertaken, true),
 		verdict.Rolling:       rollout(reloader.ReasonRolling, false),
-		verdict.NoBaseline:    func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} },
 		verdict.NotRolled:     func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
 		verdict.NoConfigs:     func(r *reloader.WorkloadRecord) { r.Edges = nil },
 	}

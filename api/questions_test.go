@@ -97,7 +97,7 @@ func TestExplain(t *testing.T) {
 	}{
 		"up to date":    {"cart", "configKind=ConfigMap&configName=settings", verdict.UpToDate, aChange(3).ID},
 		"held":          {"cart", "configKind=Secret&configName=password", verdict.Held, "c-2"},
-		"no baseline":   {"fresh", "configKind=Secret&configName=password", verdict.NoBaseline, "c-2"},
+		"no baseline":   {"fresh", "configKind=Secret&configName=password", verdict.Pending, "c-2"},
 		"no dependency": {"cart", "configKind=ConfigMap&configName=other", verdict.NotADependency, ""},
 		"misspelt":      {"cart", "configKind=ConfigMap&configName=setings", verdict.NotADependency, ""},
 	} {

@@ -42,7 +42,7 @@ func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
 func (a *server) doubts(ctx context.Context, some func(c *projection.ClusterState) bool) (found []string) {
 	now, sight, hidden := time.Now(), a.reach(ctx), false
 	for _, c := range a.records.Clusters() {
-		why := view.Stale(c, now)
+		why := view.Doubt(c, now)
 		switch {
 		case why == "" || !sight.enters(c.Name) || !some(c):
 		case sight.sees(c.Name, ""):

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -45,21 +44,7 @@ func positions(c *projection.ClusterState) (all []reloader.Position) {
 	return all
 }
 
-// stateStream is the stream of the records of workloads.
-const stateStream = "STATE"
-
-// farBehind is how many records of workloads may be on their way from a cluster to its hub at any moment: it is less than a cluster brings in
-// the seconds between two of its reports.
-const farBehind = 100
-
-// Stale says why the records of a cluster may not be those of now; empty if its dispatcher has published its status lately, has seen every
-// workload, and has brought what it knows of them.
-func Stale(c *projection.ClusterState, now time.Time) string {
-	switch v := verdict.OfCluster(c.Status, positions(c), now); {
-	case !v.Health.IsUp() || !c.Status.Ready:
-		return v.Problems[0].Message + " What is on record may be out of date."
-	case c.Positions[stateStream].Behind > farBehind:
-		return fmt.Sprintf("%d records of workloads have not arrived yet. The records may be out of date.", c.Positions[stateStream].Behind)
-	}
-	return ""
+// Doubt is verdict.Doubt of c.
+func Doubt(c *projection.ClusterState, now time.Time) string {
+	return verdict.Doubt(c.Status, positions(c), now)
 }

@@ -99,7 +99,7 @@ func (s Supposed) doubt(cluster string) string {
 	if c == nil {
 		return "Nothing is on record about this cluster."
 	}
-	return Stale(c, s.Now)
+	return Doubt(c, s.Now)
 }
 
 // selective warns of pauses that select workloads by their labels, which are not on record.

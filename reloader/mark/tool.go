@@ -26,7 +26,7 @@ type Tool struct {
 	Name string
 	// Read returns the value of the mark that w carries for c, and whether it carries one. The value is empty if it is not a hash.
 	Read func(w *workload.Workload, c reloader.Config) (value string, found bool)
-	// Marks returns what the tool writes into w. A config of another cluster has no mark, and neither has one whose place in w holds
+	// Marks returns what the tool writes into w. A config of another cluster has no mark, and neither has one whose place in w holds a
 	// variable of the user.
 	Marks func(w *workload.Workload, of []Entry) ([]Mark, error)
 	// Shares reports whether the marks of a and b have the same place in w.

@@ -1,14 +1,12 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
 )
 
 // staleAfter is how old a status may be before its cluster is taken to be unreachable: three that did not come.
@@ -32,16 +30,19 @@ const (
 // IsUp reports whether the dispatcher of a cluster has published its status lately.
 func (h Health) IsUp() bool { return h == Healthy || h == Degraded }
 
-// Problem is one thing that is wrong with a cluster.
+// Problem is one thing that is wrong with a cluster, or that holds back its workloads.
 type Problem struct {
 	Message string `json:"message" doc:"What is wrong, in one sentence or few."`
 	Next    string `json:"next,omitempty" doc:"The next command, complete as it is. Absent if there is none."`
+	// Reason is that of the workloads that are held back.
+	Reason reloader.Reason `json:"reason,omitempty" doc:"The reason of the workloads that it holds back. Absent if it holds back none."`
 }
 
 // Standing is how a cluster stands.
 type Standing struct {
 	Health      Health    `json:"health" enum:"Healthy,Degraded,Away,Unknown" doc:"The cluster in one word. Degraded: problems says why. Away: its dispatcher has published no status lately. Unknown: it never has."`
 	Problems    []Problem `json:"problems,omitempty" doc:"What is wrong, the worst first. Absent if nothing is."`
+	HoldsBack   []Problem `json:"holdsBack,omitempty" doc:"What holds back all workloads of the cluster or some of them. Absent if nothing does."`
 	Attribution string    `json:"attribution,omitempty" doc:"One sentence about what is known of the author of a change. Absent if that is not known yet." example:"The author of a change is the user in its audit event."`
 }
 
@@ -50,7 +51,7 @@ func OfCluster(s *reloader.ClusterStatus, positions []reloader.Position, now tim
 	if s == nil {
 		return Standing{Health: Unknown, Problems: []Problem{{Message: "No dispatcher of this cluster has published its status."}}}
 	}
-	v := Standing{Health: Healthy, Problems: problems(s, positions, now), Attribution: attribution(s)}
+	v := Standing{Health: Healthy, Problems: problems(s, positions, now), HoldsBack: holdsBack(s, now), Attribution: attribution(s)}
 	switch {
 	case silence(s, now) > 0:
 		v.Health = Away
@@ -58,6 +59,21 @@ func OfCluster(s *reloader.ClusterStatus, positions []reloader.Position, now tim
 		v.Health = Degraded
 	}
 	return v
+}
+
+// Doubt says why the records of a cluster may not be those of now; empty if its dispatcher has published its status lately, has seen every workload,
+// and has brought what it knows of them.
+func Doubt(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) string {
+	if v := OfCluster(s, positions, now); !v.Health.IsUp() || !s.Ready {
+		return v.Problems[0].Message + " What is on record may be out of date."
+	}
+	const usual = 100 // how many records are on their way from a cluster to its hub at any moment
+	for _, p := range positions {
+		if p.Of == "STATE" && p.Behind > usual {
+			return fmt.Sprintf("%d records of workloads have not arrived yet. The records may be out of date.", p.Behind)
+		}
+	}
+	return ""
 }
 
 // silence returns for how long the dispatcher has published nothing, by the clock of where its status came to: that of its cluster may be any. It
@@ -74,60 +90,77 @@ func silence(s *reloader.ClusterStatus, now time.Time) time.Duration {
 }
 
 func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) (found []Problem) {
-	own := cmp.Or(s.Namespace, ownNamespace)
+	add := func(next, message string, args ...any) {
+		found = append(found, Problem{Message: fmt.Sprintf(message, args...), Next: next})
+	}
+	pods := "kubectl -n " + ownNamespace(s) + " get pods"
 	if age := silence(s, now); age > 0 {
-		found = append(found, Problem{fmt.Sprintf("The dispatcher has published no status for %s.", age.Round(time.Second)), "kubectl -n " + own + " get pods"})
+		add(pods, "The dispatcher has published no status for %s.", age.Round(time.Second))
 	}
 	if !s.Ready {
-		found = append(found, Problem{"The dispatcher is still recording which content workloads run with; edits are not handled yet.", "kubectl -n " + own + " get pods"})
+		add(pods, "The dispatcher is still recording which content workloads run with; edits are not handled yet.")
 	}
 	for _, f := range s.Feeds {
+		of := ""
+		if len(f.Quiet) == 1 {
+			of = fmt.Sprintf(" of %ss", f.Quiet[0].Kind)
+		}
 		switch f.State {
 		case "silent":
-			found = append(found, Problem{fmt.Sprintf("No audit events%s come from the API server at %s.", ofKind(f), f.Address), "reroll audit check"})
+			add("reroll audit check", "No audit events%s come from the API server at %s.", of, f.Address)
 		case "refused":
-			found = append(found, Problem{fmt.Sprintf("The API server at %s refuses canaries: Reroll may not patch the ConfigMap and the Secret reroll-canary.", f.Address), "reroll check"})
+			add("reroll check", "The API server at %s refuses canaries: Reroll may not patch the ConfigMap and the Secret reroll-canary.", f.Address)
 		}
 	}
 	for _, f := range s.Faults {
-		found = append(found, Problem{end(f.Part + " of the dispatcher: " + f.Reason), "kubectl -n " + own + " get pods"})
+		add(pods, "%s of the dispatcher: %s", f.Part, end(f.Reason))
 	}
-	for _, g := range gaps(positions, now) {
-		found = append(found, Problem{g, "reroll get clusters " + s.Cluster + " -o yaml"})
+	for _, p := range positions {
+		for _, g := range p.Gaps {
+			switch next := "reroll get clusters " + s.Cluster + " -o yaml"; {
+			case now.Sub(g.At) > gapTime:
+			case g.Why == reloader.GapAgedOut:
+				add(next, "Up to %d records of the %s are missing here: the cluster dropped them before they were forwarded.", g.Records, strings.ToLower(p.Of))
+			default:
+				add(next, "Records of the %s may be missing here: the cluster lost its own.", strings.ToLower(p.Of))
+			}
+		}
 	}
 	if s.ControlProblem != "" {
-		found = append(found, Problem{end(s.ControlProblem), fmt.Sprintf("kubectl -n %s edit configmap %s", own, control.ConfigMap)})
+		p := freezeOf(s.Freeze, s)
+		add(p.Next, "%s", p.Message)
 	}
 	return found
 }
 
-// ofKind names the kind that a feed is silent about, if it is one alone.
-func ofKind(f reloader.FeedStatus) string {
-	if len(f.Quiet) != 1 {
-		return ""
+// holdsBack says what holds back workloads. A control document that cannot be read is among the problems.
+func holdsBack(s *reloader.ClusterStatus, now time.Time) (found []Problem) {
+	if s.DryRun {
+		found = append(found, Problem{"This is a dry run: Reroll writes nothing to the cluster.", "", reloader.ReasonDryRun})
 	}
-	return fmt.Sprintf(" of %ss", f.Quiet[0].Kind)
-}
-
-// gaps says which records are missing at a hub.
-func gaps(positions []reloader.Position, now time.Time) (found []string) {
-	for _, p := range positions {
-		records := strings.ToLower(p.Of)
-		for _, g := range p.Gaps {
-			switch {
-			case now.Sub(g.At) > gapTime:
-			case g.Why == reloader.GapAgedOut:
-				found = append(found, fmt.Sprintf("Up to %d records of the %s are missing here: the cluster dropped them before they were forwarded.", g.Records, records))
-			default:
-				found = append(found, fmt.Sprintf("Records of the %s may be missing here: the cluster lost its own.", records))
-			}
+	if f := s.Freeze.At(now); f.Frozen && s.ControlProblem == "" {
+		found = append(found, freezeOf(f, s))
+	}
+	for _, p := range s.Pauses {
+		if p.Until.After(now) {
+			message := "Reloads" + with(" in namespace ", p.Namespace, "") + with(" of workloads with ", p.Selector, "") + " are paused" + terms(p.Reason, p.By, time.Time{}, p.Until) + "."
+			found = append(found, Problem{message, "reroll resume " + flags(p) + elsewhere(s), reloader.ReasonPausedByOperator})
+		}
+	}
+	for _, w := range s.Windows {
+		opens := "never opens"
+		if !w.Next.IsZero() {
+			opens = "opens at " + clock(w.Next)
+		}
+		if !w.Open {
+			found = append(found, Problem{fmt.Sprintf("The maintenance window %s is closed, and %s.", w.Schedule, opens), "", reloader.ReasonOutsideWindow})
 		}
 	}
 	return found
 }
 
-// blind says as of when a workload is known that only audit events and resyncs report changes for, if those of some kind that it uses do not come in.
-func (c Case) blind() (text, next string) {
+// unheard says as of when a workload is known that only audit events and resyncs report changes for, if those of some kind that it uses do not come in.
+func (c Case) unheard() (text, next string) {
 	if c.Status == nil || c.Status.Source != string(reloader.SourceAudit) {
 		return "", ""
 	}

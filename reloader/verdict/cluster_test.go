@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,5 +68,32 @@ func TestOfCluster(t *testing.T) {
 	}
 	if got := OfCluster(nil, nil, now); got.Health != Unknown || got.Health.IsUp() || len(got.Problems) != 1 {
 		t.Errorf("no status: %+v", got)
+	}
+}
+
+// TestHoldsBack: what holds back workloads of a cluster has its words and the command that ends it, until it has ended.
+func TestHoldsBack(t *testing.T) {
+	soon, over := now.Add(time.Hour), now.Add(-time.Hour)
+	s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Process: reloader.Process{Ready: true, DryRun: true}, Brakes: reloader.Brakes{
+		Freeze:  reloader.Freeze{Frozen: true, Reason: "a release", By: "alice", Since: over, Until: soon},
+		Pauses:  []reloader.Pause{{Until: over}, {Until: soon, Reason: "a sale"}, {Namespace: "shop", Selector: "app=web", By: "bob", Until: soon}},
+		Windows: []reloader.Window{{Schedule: "0 1 * * * 1h", Next: soon}, {Schedule: "0 0 30 2 * 1h"}, {Schedule: "0 9 * * * 9h", Open: true}},
+	}}
+	const until = "until 2026-11-21 13:00:00 UTC."
+	want := []Problem{
+		{"This is a dry run: Reroll writes nothing to the cluster.", "", reloader.ReasonDryRun},
+		{`All reloads are frozen ("a release") by alice since 2026-11-21 11:00:00 UTC ` + until, "reroll resume -A --reroll-namespace ops", reloader.ReasonFrozen},
+		{`Reloads are paused ("a sale") ` + until, "reroll resume -A --reroll-namespace ops", reloader.ReasonPausedByOperator},
+		{"Reloads in namespace shop of workloads with app=web are paused by bob " + until, "reroll resume -n shop -l 'app=web' --reroll-namespace ops", reloader.ReasonPausedByOperator},
+		{"The maintenance window 0 1 * * * 1h is closed, and opens at 2026-11-21 13:00:00 UTC.", "", reloader.ReasonOutsideWindow},
+		{"The maintenance window 0 0 30 2 * 1h is closed, and never opens.", "", reloader.ReasonOutsideWindow},
+	}
+	got := OfCluster(s, nil, now)
+	if !slices.Equal(got.HoldsBack, want) || got.Health != Healthy {
+		t.Errorf("%s: %+v", got.Health, got.HoldsBack)
+	}
+	s.ControlProblem = "line 1: unknown key"
+	if got := OfCluster(s, nil, now); slices.ContainsFunc(got.HoldsBack, func(p Problem) bool { return p.Reason == reloader.ReasonFrozen }) || got.Health != Degraded {
+		t.Errorf("what must be corrected first is offered to be ended: %+v", got)
 	}
 }

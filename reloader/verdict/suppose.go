@@ -24,7 +24,7 @@ const (
 // are not part of it.
 func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
 	none := func(why reloader.Reason) (Fate, Verdict) {
-		return RollsNever, Verdict{State: NotRolled, Reason: why, Message: "It would not roll: the workload " + why.Says() + "."}
+		return RollsNever, say(NotRolled, why, "It would not roll: the workload "+why.Says()+".", "")
 	}
 	counting := countingKeys(c.Record, e)
 	counts := counting.Filter(e.Uses)
@@ -52,11 +52,11 @@ func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
 		supposed.Hold = nil // a new change is a new try
 	}
 	c.Record = &supposed
-	switch v := c.judge(rules[1:]); { // nothing newer is known of a cluster that is away
+	switch v := c.judge(); { // nothing newer is known of a cluster that is away
 	case v.State != Pending:
 		return RollsLater, v
 	case c.Status != nil && c.Status.Notifies:
-		return Notified, Verdict{State: NotRolled, Reason: reloader.ReasonNotified, Message: "A webhook would be called instead of rolling it."}
+		return Notified, say(NotRolled, reloader.ReasonNotified, "A webhook would be called instead of rolling it.", "")
 	default:
 		v.Message = "It would roll."
 		if text := counting.String(); len(keys) == 0 && counts != nil && text != "" {
@@ -78,12 +78,11 @@ func countingKeys(r *reloader.WorkloadRecord, e reloader.Edge) dialect.Keys {
 	return keys
 }
 
-// maxKeysText bounds the text of a list of keys, in bytes.
-const maxKeysText = 256
-
+// shortened bounds the text of a list of keys.
 func shortened(text string) string {
-	if len(text) > maxKeysText {
-		text = text[:maxKeysText] + "…"
+	const most = 256
+	if len(text) > most {
+		return text[:most] + "…"
 	}
 	return text
 }

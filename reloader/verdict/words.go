@@ -1,83 +1,191 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/near"
+	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-// waitsForWindow is what a change waits for that nothing holds back.
-const waitsForWindow = "A change waits for the debounce window to pass."
-
-// ofHold says what holds a workload back and when it continues.
-func ofHold(h *reloader.Hold) string {
+// hold returns what holds the workload back. Before its record says so, that is what holds back all workloads of the namespace or the cluster that
+// wait: a pause that selects no labels, or the maintenance windows. It has no reason if nothing does.
+func (c Case) hold() (hold reloader.Hold) {
 	switch {
-	case h.Reason == reloader.ReasonOutsideWindow && h.Due.IsZero():
-		return because("The workload is held back: no maintenance window ever opens", h.Message)
-	case h.Reason == reloader.ReasonOutsideWindow:
-		return "The workload " + h.Reason.Says() + "; the next one opens at " + clock(h.Due) + "."
+	case c.Record.Hold != nil:
+		return *c.Record.Hold
+	case c.Status == nil || !c.waits():
+		return hold
 	}
-	text := because("The workload "+h.Reason.Says(), h.Message)
-	if !h.Due.IsZero() && !h.DeadLetter() {
-		text += " It continues at " + clock(h.Due) + "."
-	}
-	return text
-}
-
-// noDependency is the verdict of a workload and a config that it does not depend on; why is NotShared, or empty.
-func (c Case) noDependency(config reloader.Config, why reloader.Reason) Verdict {
-	v := Verdict{State: NotADependency, Reason: why}
-	if why != "" {
-		v.Message = "The workload " + why.Says() + "."
-		return v
-	}
-	v.Message = "No annotation of the workload asks for " + named(config) + ": it is neither named nor referenced, or it is excluded, ignored, or in another namespace."
-	var names []string
-	for _, e := range c.Record.Edges {
-		if e.Config.Kind == config.Kind {
-			names = append(names, e.Config.Name)
+	for _, p := range c.Status.Pauses {
+		if p.Selector == "" && c.covers(p) && p.Until.After(hold.Due) {
+			hold = reloader.Hold{Reason: reloader.ReasonPausedByOperator, Message: p.Reason, Due: p.Until}
 		}
 	}
-	if meant, ok := near.Word(config.Name, names); ok {
-		v.Message += " Did you mean " + meant + "?"
+	if hold.Reason != "" || slices.ContainsFunc(c.Status.Windows, func(w reloader.Window) bool { return w.Open }) {
+		return hold
 	}
-	return v
+	for _, w := range c.Status.Windows {
+		hold.Reason = reloader.ReasonOutsideWindow
+		if hold.Due.IsZero() || !w.Next.IsZero() && w.Next.Before(hold.Due) {
+			hold.Due = w.Next
+		}
+	}
+	return hold
 }
 
-// terms says why and until when all reloads are frozen, and by which user.
-func terms(f reloader.Freeze) string {
-	text := ""
-	if f.Reason != "" {
-		text += fmt.Sprintf(" (%q)", f.Reason)
+// covers reports whether a pause of the cluster is on, and not of another namespace.
+func (c Case) covers(p reloader.Pause) bool {
+	return p.Until.After(c.Now) && (p.Namespace == "" || p.Namespace == c.Workload.Namespace)
+}
+
+func (c Case) waits() bool {
+	return slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Pending != "" })
+}
+
+// rollout returns what became of the last roll; it has no result if that is not followed.
+func (c Case) rollout() reloader.Rollout {
+	if c.Record.Rollout == nil {
+		return reloader.Rollout{}
 	}
-	if f.By != "" {
-		text += " by " + f.By
+	return *c.Record.Rollout
+}
+
+// edge returns the dependency that a sentence is about: one that the installation does not roll for, or whose content is not on record, or else that of
+// which Reroll has learnt last.
+func (c Case) edge() reloader.Edge {
+	for _, how := range []reloader.Reason{reloader.ReasonDryRun, reloader.ReasonNotified, ""} {
+		if i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Handled.How == how }); i >= 0 {
+			return c.Record.Edges[i]
+		}
 	}
-	if !f.Since.IsZero() {
-		text += " since " + clock(f.Since)
+	if len(c.Record.Edges) == 0 {
+		return reloader.Edge{}
 	}
-	if f.Until.IsZero() {
+	return slices.MaxFunc(c.Record.Edges, func(a, b reloader.Edge) int { return a.Handled.At.Compare(b.Handled.At) })
+}
+
+// freeze returns the freeze of the cluster that is on.
+func (c Case) freeze() reloader.Freeze {
+	if c.Status == nil {
+		return reloader.Freeze{}
+	}
+	return c.Status.Freeze.At(c.Now)
+}
+
+// frozen says what freezes the cluster, or what the record says of that. A control document that cannot be read must be corrected: nothing ends it.
+func (c Case) frozen() Problem {
+	f, h := c.freeze(), c.Record.Hold
+	if h != nil && h.Reason == reloader.ReasonFrozen {
+		f.Reason, f.Until = h.Message, h.Due
+	}
+	s := c.Status
+	if s == nil {
+		s = &reloader.ClusterStatus{}
+	}
+	return freezeOf(f, s)
+}
+
+func freezeOf(f reloader.Freeze, s *reloader.ClusterStatus) Problem {
+	if s.ControlProblem != "" {
+		return Problem{end(s.ControlProblem), fmt.Sprintf("kubectl -n %s edit configmap %s", ownNamespace(s), control.ConfigMap), reloader.ReasonFrozen}
+	}
+	return Problem{"All reloads are frozen" + terms(f.Reason, f.By, f.Since, f.Until) + ".", "reroll resume -A" + elsewhere(s), reloader.ReasonFrozen}
+}
+
+// advice returns the command that the table of reasons has for one.
+func (c Case) advice(reason reloader.Reason) string {
+	pause := reloader.Pause{Namespace: c.Workload.Namespace}
+	own := ""
+	if c.Status != nil {
+		own = elsewhere(c.Status)
+		if i := slices.IndexFunc(c.Status.Pauses, c.covers); i >= 0 {
+			pause = c.Status.Pauses[i]
+		}
+	}
+	return strings.NewReplacer("{workload}", ref(c.Workload), "{namespace}", c.Workload.Namespace, "{pause}", flags(pause)+own).Replace(reason.Info().Next)
+}
+
+// often says that the workload rolls again and again.
+func (c Case) often() string {
+	if c.Record.Rolls < 10 {
+		return ""
+	}
+	return fmt.Sprintf(" It has rolled about %d times within twelve hours: reroll get reloads -n %s shows for what.", c.Record.Rolls, c.Workload.Namespace)
+}
+
+// ofHold says what holds a workload back and when it continues.
+func ofHold(h reloader.Hold) string {
+	says := because("The workload "+h.Reason.Says(), h.Message)
+	switch outside := h.Reason == reloader.ReasonOutsideWindow; {
+	case outside && h.Due.IsZero():
+		return because("The workload is held back: no maintenance window ever opens", h.Message)
+	case outside:
+		return "The workload " + h.Reason.Says() + "; the next one opens at " + clock(h.Due) + "."
+	case !h.Due.IsZero() && !h.DeadLetter():
+		says += " It continues at " + clock(h.Due) + "."
+	}
+	return says
+}
+
+func rolledNothing(e reloader.Edge) string {
+	text := fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", e.Handled.How.Says(), named(e.Config), clock(e.Handled.At))
+	return strings.TrimSpace(text + " " + e.Handled.How.Advice())
+}
+
+// kubectl returns a command of kubectl that takes the workload.
+func (c Case) kubectl(verb string) string {
+	return fmt.Sprintf("kubectl -n %s %s %s/%s", c.Workload.Namespace, verb, strings.ToLower(c.Workload.Kind), c.Workload.Name)
+}
+
+// terms says why, by which user, since and until when something is held back.
+func terms(why, by string, since, until time.Time) string {
+	if why != "" {
+		why = fmt.Sprintf("%q", why)
+	}
+	text := with(" (", why, ")") + with(" by ", by, "")
+	if !since.IsZero() {
+		text += " since " + clock(since)
+	}
+	if until.IsZero() {
 		return text + " until they are resumed"
 	}
-	return text + " until " + clock(f.Until)
+	return text + " until " + clock(until)
 }
 
-// ref names a workload as the commands of reroll take it.
+// with returns a part of a sentence, unless it says nothing.
+func with(before, says, after string) string {
+	if says == "" {
+		return ""
+	}
+	return before + says + after
+}
+
+// flags name the workloads of a pause.
+func flags(p reloader.Pause) string {
+	return cmp.Or(with("-n ", p.Namespace, ""), "-A") + with(" -l '", p.Selector, "'")
+}
+
+// ownNamespace is Reroll's own namespace, and elsewhere the flag for commands that write to it, unless it is the usual one.
+func ownNamespace(s *reloader.ClusterStatus) string { return cmp.Or(s.Namespace, "reroll") }
+
+func elsewhere(s *reloader.ClusterStatus) string {
+	if own := ownNamespace(s); own != "reroll" {
+		return " --reroll-namespace " + own
+	}
+	return ""
+}
+
+// ref names a workload as the commands of reroll take it, and named a config as sentences do.
 func ref(w reloader.WorkloadRef) string { return w.Namespace + "/" + w.Kind + "/" + w.Name }
 
-// named names a config as sentences do.
 func named(c reloader.Config) string {
-	text := string(c.Kind) + " " + c.Namespace + "/" + c.Name
-	if c.Cluster != "" {
-		text += " of cluster " + c.Cluster
-	}
-	return text
+	return string(c.Kind) + " " + c.Namespace + "/" + c.Name + with(" of cluster ", c.Cluster, "")
 }
 
-// clock shows a time as the sentences of this package do.
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // because joins what is so and why.
@@ -103,5 +211,3 @@ func more(n int, what string) string {
 	}
 	return fmt.Sprintf(" And %d more%s.", n-1, what)
 }
-
-func lower(kind string) string { return strings.ToLower(kind) }

@@ -148,7 +148,7 @@ func TestFaults(t *testing.T) {
 	}
 	for name, f := range faults {
 		d.await(f.ref(namespaces[name]), func(s said) bool {
-			return !strings.HasPrefix(s.cause, "NoBaseline") && (f.state == "NotOptedIn" || !strings.HasPrefix(s.cause, "NotOptedIn"))
+			return !strings.Contains(s.cause, "has not recorded yet") && (f.state == "NotOptedIn" || !strings.HasPrefix(s.cause, "NotOptedIn"))
 		})
 		_, err := d.shell(namespaces[name], f.then)
 		d.must(err)

@@ -98,7 +98,12 @@ func (f *checkFlags) examineInstall(cmd *cobra.Command) (found findings, _ error
 	return found, nil
 }
 
-func (f *checkFlags) nextCheck() string { return "reroll check" + inNamespace(f.own, "") }
+func (f *checkFlags) nextCheck() string {
+	if f.own == "reroll" {
+		return "reroll check"
+	}
+	return "reroll check --reroll-namespace " + f.own
+}
 
 // examineAPI reports what dispatchers say of themselves and their clusters.
 func (f *checkFlags) examineAPI(cmd *cobra.Command) (found findings, err error) {

@@ -132,31 +132,9 @@ func (s *session) showCluster(l *lines, c view.Cluster, workloads []view.Workloa
 		line = append(line, cell{fmt.Sprintf(" · %d %s", attention, need), bad})
 	}
 	l.add(line...)
-	for _, problem := range c.Problems {
-		l.add(cell{"  ! ", alert}, text(problem.Message))
-		l.next("    ", s.typed(s.cmd, problem.Next))
-	}
-	if c.DryRun {
-		l.add(text("  This is a dry run: Reroll writes nothing to the cluster."))
-	}
-	if c.Freeze.Frozen {
-		l.add(cell{"  Frozen", bad}, text(sinceWhen(c.Freeze.Since)+by(c.Freeze.By)+until(c.Freeze.Until)+because(c.Freeze.Reason)))
-		if c.ControlProblem == "" { // a document that cannot be read must be corrected first, and a problem above says so
-			l.next("    ", s.typed(s.cmd, inNamespace(c.Namespace, "reroll resume -A")))
-		}
-	}
-	for _, p := range c.Pauses {
-		l.add(cell{"  Paused ", alert}, text(whom(p.Namespace, p.Selector)+by(p.By)+until(p.Until)+because(p.Reason)))
-		l.next("    ", s.typed(s.cmd, inNamespace(c.Namespace, "reroll resume"+flagsOf(p.Namespace, p.Selector))))
-	}
-	for _, w := range c.Windows {
-		switch {
-		case w.Open:
-		case w.Next.IsZero():
-			l.addf("  Window %s: closed, never opens", w.Schedule)
-		default:
-			l.addf("  Window %s: closed, opens %s", w.Schedule, exactly(w.Next))
-		}
+	for _, p := range append(slices.Clip(c.Problems), c.HoldsBack...) {
+		l.add(cell{"  ! ", alert}, text(p.Message))
+		l.next("    ", s.typed(s.cmd, p.Next))
 	}
 }
 
@@ -178,26 +156,6 @@ func (s *session) showWaiting(l *lines, workloads []view.Workload, several, wide
 	}
 }
 
-// inNamespace returns a command for a Reroll that runs in a namespace.
-func inNamespace(own, command string) string {
-	if own == "" || own == "reroll" {
-		return command
-	}
-	return command + " --reroll-namespace " + own
-}
-
-// flagsOf returns the flags that name the workloads of a pause.
-func flagsOf(namespace, selector string) string {
-	flags := " -A"
-	if namespace != "" {
-		flags = " -n " + namespace
-	}
-	if selector != "" {
-		flags += " -l " + quoted(selector)
-	}
-	return flags
-}
-
 // whom names the workloads of a pause.
 func whom(namespace, selector string) string {
 	which, where := "all workloads", "everywhere"
@@ -208,20 +166,6 @@ func whom(namespace, selector string) string {
 		where = "in " + namespace
 	}
 	return which + " " + where
-}
-
-func sinceWhen(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return " since " + exactly(t)
-}
-
-func by(user string) string {
-	if user == "" {
-		return ""
-	}
-	return " by " + user
 }
 
 func until(t time.Time) string {

@@ -146,37 +146,25 @@ export interface Workload {
 export interface Freeze {
   frozen: boolean;
   since?: string;
-  reason?: string;
   until?: string;
-  by?: string;
 }
 
-export interface Pause {
-  namespace?: string;
-  selector?: string;
-  until: string;
-  reason?: string;
-  by?: string;
-}
-
-export interface Window {
-  schedule: string;
-  open: boolean;
+// Problem is what is wrong with a cluster, or what holds back its workloads; those have the reason.
+export interface Problem {
+  message: string;
   next?: string;
+  reason?: Reason;
 }
 
 export interface Cluster {
   name: string;
   /** Healthy, Degraded, Away or Unknown. */
   health: string;
-  problems?: { message: string; next?: string }[];
-  /** Why reroll-control cannot be read: problems has it, with the command that corrects it. */
-  controlProblem?: string;
-  namespace?: string;
+  problems?: Problem[];
+  holdsBack?: Problem[];
   version?: string;
   instance?: string;
   updatedAt?: string;
-  dryRun?: boolean;
   sources?: { source: string; hints: number; lastAt: string }[];
   feeds?: { address: string; state: string; lastAt?: string }[];
   lastChangeAt?: string;
@@ -190,8 +178,6 @@ export interface Cluster {
   oldestPendingAt?: string;
   hintsPending?: number;
   freeze?: Freeze;
-  pauses?: Pause[];
-  windows?: Window[];
   // forward is how far the cluster's records have come to the hub that answers, for each stream; missing records are among problems.
   forward?: { at: string; behind?: number }[];
 }

@@ -68,14 +68,14 @@ interface AnswerProps<T> {
   of: Resource<T>;
   what: string;
   scoped?: boolean;
-  // unknown is what is shown for what is not on record.
-  unknown?: ComponentChildren;
+  // unknown shows what is not on record, with what the server says of it.
+  unknown?: (detail: string) => ComponentChildren;
   children: (data: T) => ComponentChildren;
 }
 
 // Answer shows what a resource has, or why it has nothing yet.
 export function Answer<T>({ of: { data, fault }, what, scoped, unknown, children }: AnswerProps<T>) {
-  if (fault?.kind === 'unknown' && unknown) return <>{unknown}</>;
+  if (fault?.kind === 'unknown' && unknown) return <>{unknown(fault.detail)}</>;
   if (data === undefined) return fault ? <FaultBlank fault={fault} what={what} scoped={scoped} /> : <Bones />;
   return (
     <>

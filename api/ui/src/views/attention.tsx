@@ -1,10 +1,10 @@
 import { attentionOf } from '../lib/attention';
-import { count, personName } from '../lib/format';
+import { count } from '../lib/format';
 import { conditionOf, wordsOf } from '../lib/outcome';
-import type { Cluster, Pause, Workload } from '../lib/types';
+import type { Cluster, Workload } from '../lib/types';
 import { Choice, Filters, inPlace, PlaceChoice } from '../parts/filters';
 import { Answer, Blank, Warnings } from '../parts/states';
-import { Badge, Command, ConfigLink, Next, Time, WorkloadLink } from '../parts/words';
+import { Badge, ConfigLink, Next, Time, WorkloadLink } from '../parts/words';
 import { clusters, unsettled } from '../state/fleet';
 import { changeHref, href, route } from '../state/router';
 
@@ -30,7 +30,7 @@ function Lists({ clusters, all }: { clusters: Cluster[]; all: Workload[] }) {
   const shown = all.filter((w) => inPlace({ cluster: w.cluster, namespace: w.workload.namespace }) && (!reason || conditionOf(w.verdict) === reason));
   const here = clusters.filter((c) => inPlace({ cluster: c.name }));
   const found = attentionOf(here, shown);
-  const brakes = here.some((c) => c.freeze?.frozen || c.pauses?.length);
+  const brakes = here.some((c) => c.holdsBack?.length);
   if (all.length + found.clusters.length === 0 && !brakes) {
     return (
       <Blank title="Nothing needs attention" tone="good">
@@ -124,45 +124,18 @@ export function HeldSince({ w: { hold } }: { w: Workload }) {
   );
 }
 
-const by = (brake: { by?: string }): string => (brake.by ? `, put on by ${personName(brake.by)}` : '');
-
-// own is a command that writes to Reroll's own namespace.
-export const own = (c: Cluster, command: string): string => (!c.namespace || c.namespace === 'reroll' ? command : `${command} --reroll-namespace ${c.namespace}`);
-
-const resumed = (p: Pause): string => `reroll resume ${p.namespace ? `-n ${p.namespace}` : '-A'}${p.selector ? ` -l '${p.selector}'` : ''}`;
-
-// Brakes shows what somebody has put on: freezes and pauses.
+// Brakes shows what holds back the workloads of clusters, such as freezes and pauses.
 export function Brakes({ clusters }: { clusters: Cluster[] }) {
   return (
     <>
-      {clusters.map(
-        (c) =>
-          c.freeze?.frozen && (
-            <div class="box wait" role="note" key={c.name}>
-              <h2>
-                <Badge reason="Frozen" /> All reloads of {c.name} are frozen
-              </h2>
-              <p>
-                {c.freeze.reason} {c.freeze.until ? 'Ends ' : 'Until somebody resumes them'}
-                {c.freeze.until && <Time at={c.freeze.until} />}
-                {by(c.freeze)}.
-              </p>
-              <Next text={c.controlProblem ? undefined : own(c, 'reroll resume -A')} />
-            </div>
-          ),
-      )}
       {clusters.flatMap((c) =>
-        (c.pauses ?? []).map((p) => (
-          <div class="box wait" role="note" key={[c.name, p.namespace, p.selector].join('/')}>
+        (c.holdsBack ?? []).map((p) => (
+          <div class="box wait" role="note" key={c.name + p.message}>
             <h2>
-              <Badge reason="PausedByOperator" /> {p.namespace ? `Namespace ${p.namespace}` : 'Every namespace'} of {c.name}
-              {p.selector && <small class="mono"> {p.selector}</small>}
+              <Badge reason={p.reason ?? 'Held'} /> {c.name}
             </h2>
-            <p>
-              {p.reason} Ends <Time at={p.until} />
-              {by(p)}.
-            </p>
-            <Command text={own(c, resumed(p))} />
+            <p>{p.message}</p>
+            <Next text={p.next} />
           </div>
         )),
       )}

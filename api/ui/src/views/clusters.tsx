@@ -75,9 +75,9 @@ function Row({ c }: { c: Cluster }) {
       </span>
       <span class="cell outcome">
         <Badge reason={c.health} />
-        {c.freeze?.frozen && <Badge reason="Frozen" />}
-        {!!c.pauses?.length && <Badge reason="PausedByOperator" label={count(c.pauses.length, 'pause')} />}
-        {c.dryRun && <Badge reason="DryRun" />}
+        {[...new Set(c.holdsBack?.map((p) => p.reason ?? 'Held'))].map((reason) => (
+          <Badge reason={reason} key={reason} />
+        ))}
       </span>
       <span class="num">{c.workloads.toLocaleString('en')}</span>
       <span class="num">{(c.pending ?? 0).toLocaleString('en')}</span>
@@ -114,7 +114,7 @@ function Card({ c }: { c: Cluster }) {
     <>
       <div class={`box verdict ${tone}`} role="note">
         <h2>
-          <Badge reason={c.health} /> {c.dryRun && <Badge reason="DryRun" />}
+          <Badge reason={c.health} />
         </h2>
         {!c.problems?.length && <p>Nothing is wrong with it.</p>}
         {c.problems?.map((p) => (
@@ -150,22 +150,6 @@ function Card({ c }: { c: Cluster }) {
           </Fact>
         )}
       </Facts>
-      {!!c.windows?.length && (
-        <p class="faint">
-          Windows:{' '}
-          {c.windows.map((w) => (
-            <span key={w.schedule}>
-              <span class="mono">{w.schedule}</span> ({w.open ? 'open' : 'shut'}
-              {w.next && (
-                <>
-                  , next <Time at={w.next} />
-                </>
-              )}
-              ){' '}
-            </span>
-          ))}
-        </p>
-      )}
     </>
   );
 }

@@ -21,7 +21,7 @@ export function WorkloadPage({ place }: { place: Place }) {
       <h1 id="title">
         {name} <small>{kind}</small>
       </h1>
-      <Answer of={found} what="this workload" unknown={<NotOptedIn place={place} />}>
+      <Answer of={found} what="this workload" unknown={(detail) => <NotOptedIn place={place} detail={detail} />}>
         {(w) => (
           <>
             <Warnings list={w.warnings} />
@@ -36,7 +36,7 @@ export function WorkloadPage({ place }: { place: Place }) {
 }
 
 // NotOptedIn is the page of a workload of which nothing is on record.
-function NotOptedIn({ place }: { place: Place }) {
+function NotOptedIn({ place, detail }: { place: Place; detail: string }) {
   const { namespace, kind, name } = place;
   return (
     <>
@@ -44,9 +44,7 @@ function NotOptedIn({ place }: { place: Place }) {
         <h2>
           <Badge reason="NotOptedIn" />
         </h2>
-        <p>
-          Reroll has no record of {kind} {namespace}/{name}: it is not opted in, or does not exist. Once it is annotated, it rolls when a ConfigMap or Secret changes that its pods use.
-        </p>
+        <p>{detail}</p>
         <Next text={`kubectl -n ${namespace} annotate ${kind.toLowerCase()}/${name} reroll.dev/auto=true`} />
       </div>
       <History place={place} />
