@@ -10,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
@@ -110,7 +111,7 @@ func TestUpdate(t *testing.T) {
 		},
 		"an annotation of a tool that is not used any more": {
 			"the hash of SAP's pod-reloader goes with its annotations",
-			with(isNew, func(d *deployment) { d.annotations = map[string]string{mark.SAPHashKey: "00", "mine": "1"} }),
+			with(isNew, func(d *deployment) { d.annotations = map[string]string{dialect.SAPHashKey: "00", "mine": "1"} }),
 			with(isNew, func(d *deployment) { d.annotations = map[string]string{"mine": "1"} }),
 			with(isNew, func(d *deployment) { d.annotations = map[string]string{"mine": "1"} }),
 		},
@@ -156,8 +157,8 @@ func TestForgotten(t *testing.T) {
 func TestTools(t *testing.T) {
 	w := &world{values: map[reloader.Config]string{config: "new", other: "new"}}
 	for key, opted := range map[string]map[string]string{
-		mark.SAPHashKey:  {"pod-reloader.cs.sap.com/configmaps": "app", "pod-reloader.cs.sap.com/secrets": "key"},
-		mark.WaveHashKey: {"wave.pusher.com/update-on-config-change": "true"},
+		dialect.SAPHashKey:  {"pod-reloader.cs.sap.com/configmaps": "app", "pod-reloader.cs.sap.com/secrets": "key"},
+		dialect.WaveHashKey: {"wave.pusher.com/update-on-config-change": "true"},
 	} {
 		t.Run(key, func(t *testing.T) {
 			one, two, three := deployment{opted: opted, image: "1"}, deployment{opted: opted, image: "2"}, deployment{opted: opted, image: "3"}

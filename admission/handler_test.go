@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 )
 
 // request returns the review of a Deployment.
@@ -208,7 +208,7 @@ func FuzzReview(f *testing.F) {
 	f.Add(request(f, imageOne.object(), imageTwo.object(), nil))
 	f.Add(request(f, nil, imageOne.object(), nil))
 	f.Add(request(f, imageOne.object(), deployment{opted: auto}.object(), nil))
-	f.Add(request(f, deployment{opted: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, image: "1"}.object(), deployment{opted: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, annotations: map[string]string{mark.SAPHashKey: "stale"}}.object(), nil))
+	f.Add(request(f, deployment{opted: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, image: "1"}.object(), deployment{opted: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, annotations: map[string]string{dialect.SAPHashKey: "stale"}}.object(), nil))
 	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		w := &world{values: map[reloader.Config]string{config: "new"}}

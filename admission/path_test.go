@@ -10,8 +10,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
 // TestPathOfTheHour: a path that was published is accepted for an hour at least after another one has taken its place, by processes whose clocks
@@ -101,7 +101,7 @@ func TestContentIsBounded(t *testing.T) {
 	h := newHandler(t, &world{values: map[reloader.Config]string{config: strings.Repeat("x", maxMemory/2), other: strings.Repeat("x", maxMemory/2)}}, nil)
 	for range 3 {
 		got := response(t, h, "", request(t, before.object(), after.object(), nil))
-		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], errTooMuch.Error()) || strings.Contains(string(got.Patch), mark.WaveHashKey) {
+		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], errTooMuch.Error()) || strings.Contains(string(got.Patch), dialect.WaveHashKey) {
 			t.Fatalf("patch %s, warnings %q", got.Patch, got.Warnings)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -207,10 +206,10 @@ func (d *roller) release(ctx context.Context, t *tracked) time.Duration {
 	w := t.w
 	d.unlock()
 	waits := slices.ContainsFunc(d.Dialects, func(dl *dialect.Dialect) bool { return dl.Waits })
-	if !mark.Unscheduled(w) || d.DryRun || !waits {
+	if !dialect.Unscheduled(w) || d.DryRun || !waits {
 		return 0
 	}
-	released, err := d.Workloads.Roll(ctx, w, mark.Release(w))
+	released, err := d.Workloads.Roll(ctx, w, dialect.Release(w))
 	switch fateOf(err) {
 	case fateDone:
 		d.Logger.Info("pods are scheduled again", "workload", w.Ref().String())

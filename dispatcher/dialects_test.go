@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -41,9 +42,21 @@ func (w *world) forget() {
 	w.store = newStore()
 }
 
-// TestMarksOfTools: a mark that is made of several configs.
+// TestMarksOfTools: whose marks are written, and a mark that is made of several configs.
 func TestMarksOfTools(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
+		"a workload without annotations of a tool gets no mark of one": func(t *testing.T, w *world) {
+			w.give("app", "1")
+			w.deploy("web", `reroll.dev/auto: "true"`, "app")
+			w.settled()
+			w.edited("2", 1)
+			template, err := w.Template(t.Context(), web)
+			w.must(err)
+			env := template.Spec.Containers[0].Env
+			if hash := template.Annotations[mark.HashKey]; len(template.Annotations) != 1 || hash == "" || len(env) != 1 || env[0].Name != mark.HashEnv || env[0].Value != hash {
+				t.Errorf("annotations %v, variables %v", template.Annotations, env)
+			}
+		},
 		// A config that is deleted and made again while the mark is made of it takes neither the workload with it nor what waits for it.
 		"joint mark of what goes away": func(t *testing.T, w *world) {
 			w.give("app", "1")
@@ -77,7 +90,7 @@ func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
 			w.deploy("web", `wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-configmaps: theirs/kept`, "app")
 			w.settled()
 			w.edited("2", 1)
-			value = w.templateAnnotation(mark.WaveHashKey)
+			value = w.templateAnnotation(dialect.WaveHashKey)
 		})
 		return value
 	}
@@ -105,8 +118,8 @@ const byOther = waveLists + `, wave.pusher.com/scheduling-disabled: other-schedu
 func (w *world) scheduledBy(scheduler string) {
 	w.t.Helper()
 	obj, _ := w.read(web)
-	_, says := obj.GetAnnotations()[mark.SchedulingKey]
-	if got := obj.(*appsv1.Deployment).Spec.Template.Spec.SchedulerName; got != scheduler || says && got != mark.NoScheduler {
+	_, says := obj.GetAnnotations()[dialect.SchedulingKey]
+	if got := obj.(*appsv1.Deployment).Spec.Template.Spec.SchedulerName; got != scheduler || says && got != dialect.NoScheduler {
 		w.t.Errorf("schedulerName %q, annotations %v; want scheduler %q", got, obj.GetAnnotations(), scheduler)
 	}
 }
@@ -120,8 +133,8 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 	}{
 		"with the scheduler before": {byOther, "other-scheduler", false},
 		"the annotation is gone":    {waveLists, "default-scheduler", false},
-		"not opted in":              {`wave.pusher.com/scheduling-disabled: other-scheduler`, mark.NoScheduler, false},
-		"dry run":                   {byOther, mark.NoScheduler, true},
+		"not opted in":              {`wave.pusher.com/scheduling-disabled: other-scheduler`, dialect.NoScheduler, false},
+		"dry run":                   {byOther, dialect.NoScheduler, true},
 	} {
 		runWorld(t, name, scenario.Settings{DryRun: c.dry}, func(_ *testing.T, w *world) {
 			w.podStart = 2 * time.Second
@@ -130,11 +143,11 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 			p := w.start()
 			p.SetControl(control.Frozen(control.Freeze{}))
 			w.pass(time.Minute)
-			w.scheduledBy(mark.NoScheduler)
+			w.scheduledBy(dialect.NoScheduler)
 			w.failing(nil)
 			w.pass(10 * time.Minute)
 			w.scheduledBy(c.want)
-			if c.want == mark.NoScheduler {
+			if c.want == dialect.NoScheduler {
 				w.rolled(web, 0)
 				return
 			}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -242,7 +242,7 @@ func (c *cluster) lacksConfig(obj scenario.Typed) bool {
 	if err != nil {
 		panic(err)
 	}
-	if w.Template.Scheduler == mark.NoScheduler {
+	if w.Template.Scheduler == dialect.NoScheduler {
 		return true
 	}
 	for config, reference := range w.Template.References {

@@ -185,7 +185,7 @@ func (d *common) strategyOf(p *dialect.Plan) string { return cmp.Or(p.Chosen.Str
 func (t *tracked) strategyName() string {
 	general := t.in.strategyOf(t.plan)
 	if len(t.plan.Enabled) > 0 && general != plan.Restart {
-		return cmp.Or(t.plan.Enabled[0].Marks, general)
+		return cmp.Or(t.plan.Enabled[0].Mark.Name, general)
 	}
 	return general
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
@@ -24,8 +23,10 @@ func Tool(d *dialect.Dialect, strategy string) (mark.Tool, bool) {
 		return mark.Tool{}, false
 	case d.Name == ownDialect:
 		return mark.Own, strategy == mark.EnvVars.Name
+	case d.Mark.Name != "":
+		return d.Mark, true
 	}
-	return mark.Named(cmp.Or(d.Marks, strategy))
+	return mark.Named(strategy)
 }
 
 // Carried is the mark of a tool on a workload.

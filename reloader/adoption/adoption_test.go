@@ -123,23 +123,23 @@ func TestState(t *testing.T) {
 		"sap's of versions": {
 			"the tool's own form is understood", looks{
 				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"},
-				template:    map[string]string{mark.SAPHashKey: sapVersion},
+				template:    map[string]string{dialect.SAPHashKey: sapVersion},
 			}, State(reloader.ReasonAlreadyCurrent), "sap",
 		},
 		"sap's that is old": {
 			"another version is another mark", looks{
-				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{mark.SAPHashKey: strings.Repeat("0", 64)},
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{dialect.SAPHashKey: strings.Repeat("0", 64)},
 			}, Missed, "sap",
 		},
 		"sap's written by Reroll": {
 			"nobody can check it without Reroll's key", looks{
 				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app", "reroll.dev/applied": "u 1"},
-				template:    map[string]string{mark.SAPHashKey: strings.Repeat("0", 64)},
+				template:    map[string]string{dialect.SAPHashKey: strings.Repeat("0", 64)},
 			}, Recorded, "sap",
 		},
 		"sap's made at admission": {
 			"it tells that it is made under a key", looks{
-				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{mark.SAPHashKey: "0123456789abcccccccccccccccccccccccccccccccccccccccc4cdf65c024cd"},
+				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{dialect.SAPHashKey: "0123456789abcccccccccccccccccccccccccccccccccccccccc4cdf65c024cd"},
 			}, Recorded, "sap",
 		},
 		"wave's of all": {
@@ -217,11 +217,11 @@ func TestFindings(t *testing.T) {
 		"a config's key":        {"match is for configs", looks{annotations: at("reloader.stakater.com/match", "true")}, []string{"Typo means nothing on a workload"}},
 		"as a label":            {"annotations are read", looks{labels: at(auto, "true")}, []string{"Typo means nothing as a label"}},
 		"a label as annotation": {"SAP reads the label", looks{annotations: at("pod-reloader.cs.sap.com/ignored", "true")}, []string{"Typo make it a label"}},
-		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", mark.SchedulingKey, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
+		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", dialect.SchedulingKey, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
 		"held and forgotten":    {"Reroll lets it go all the same", looks{annotations: at("wave.pusher.com/update-on-config-change", "true"), scheduler: "wave.pusher.com/invalid"}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
 		"Wave's finalizer":      {"nobody would take it away", looks{finalizers: []string{"foregroundDeletion", "wave.pusher.com/finalizer"}}, []string{`Leftover kubectl --namespace shop patch deployment cart --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":["wave.pusher.com/finalizer"]}}'`}},
 		"another's finalizer":   {"it is none of our business", looks{annotations: at(auto, "true"), finalizers: []string{"foregroundDeletion"}}, nil},
-		"a token of SAP":        {"its webhook refuses all else", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app", mark.SAPHashKey, "0")}, []string{"Leftover the hash that it expects"}},
+		"a token of SAP":        {"its webhook refuses all else", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app", dialect.SAPHashKey, "0")}, []string{"Leftover the hash that it expects"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

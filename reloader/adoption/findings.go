@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -136,11 +135,11 @@ const waveFinalizer = "wave.pusher.com/finalizer"
 
 // leftovers finds what tools write for a moment and cannot remove once they are gone.
 func leftovers(w *workload.Workload) (found []Finding) {
-	if scheduler, ok := w.Annotations[mark.SchedulingKey]; ok || mark.Unscheduled(w) {
+	if scheduler, ok := w.Annotations[dialect.SchedulingKey]; ok || dialect.Unscheduled(w) {
 		found = append(found, Finding{
 			Leftover, "Wave keeps its pods unscheduled until every config that it needs exists",
 			fmt.Sprintf("Reroll sets schedulerName of the pod template back to %q when it starts; if it has that value already, remove %s",
-				cmp.Or(scheduler, corev1.DefaultSchedulerName), mark.SchedulingKey),
+				cmp.Or(scheduler, corev1.DefaultSchedulerName), dialect.SchedulingKey),
 		})
 	}
 	if slices.Contains(w.Finalizers, waveFinalizer) {
@@ -150,10 +149,10 @@ func leftovers(w *workload.Workload) (found []Finding) {
 				w.Namespace, strings.ToLower(w.Kind), w.Name, waveFinalizer),
 		})
 	}
-	if _, ok := w.Annotations[mark.SAPHashKey]; ok {
+	if _, ok := w.Annotations[dialect.SAPHashKey]; ok {
 		found = append(found, Finding{
 			Leftover, "pod-reloader has left the hash that it expects on the workload itself: its webhook refuses every later write",
-			"remove the annotation " + mark.SAPHashKey + " of the workload; that of the pod template stays",
+			"remove the annotation " + dialect.SAPHashKey + " of the workload; that of the pod template stays",
 		})
 	}
 	return found

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -23,11 +24,27 @@ func Collaborne() *Dialect {
 			{"reloader.k8s.collaborne.com/configmap", OnWorkload, configMaps, Ask, Names},
 			{"reloader.k8s.collaborne.com/secret", OnWorkload, secrets, Ask, Names},
 		},
-		Marking:  Marking{MarkValue: collaborneHash, Marks: mark.Collaborne.Name},
+		Marking:  Marking{MarkValue: collaborneHash, Mark: collaborneMark},
 		Kinds:    tools,
 		OnCreate: true,
 	}
 }
+
+// collaborneMark is a variable in the container that already has it, or else in the first.
+var collaborneMark = mark.Variables("collaborne", func(w *workload.Workload, c reloader.Config) (mark.Place, error) {
+	place := mark.Place{Env: workload.CollabornePrefix + mark.Variable(strings.ToLower(string(c.Kind))+"_"+c.Name)}
+	for _, container := range w.Template.Containers {
+		place.Containers = []string{container.Name}
+		if value, own := place.Find(w); value != "" || own {
+			return place, nil
+		}
+	}
+	if len(w.Template.Containers) == 0 {
+		return place, mark.ErrNoContainer
+	}
+	place.Containers = []string{w.Template.Containers[0].Name}
+	return place, nil
+})
 
 // collaborneHash returns the SHA-1 that the tool writes: of all key=value entries, concatenated in JavaScript's order of
 // keys. Values of Secrets are in base64, and binary data is left out, so that different contents can share one.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -17,11 +18,16 @@ func Fabric8() *Dialect {
 	return &Dialect{
 		Tool:     Tool{Name: "fabric8", Domain: "configmap.fabric8.io", Variables: workload.Fabric8Prefix},
 		Clauses:  []Clause{{"configmap.fabric8.io/update-on-change", OnWorkload, configMaps, Ask, Names}},
-		Marking:  Marking{MarkValue: fabric8Hash, Marks: mark.Fabric8.Name},
+		Marking:  Marking{MarkValue: fabric8Hash, Mark: fabric8Mark},
 		Kinds:    tools,
 		OnCreate: true,
 	}
 }
+
+// fabric8Mark is a variable in every regular container. A container that was added later may lack it until the next roll.
+var fabric8Mark = mark.Variables("fabric8", func(_ *workload.Workload, c reloader.Config) (mark.Place, error) {
+	return mark.Place{Env: workload.Fabric8Prefix + mark.Variable(c.Name) + "_CONFIGMAP"}, nil
+})
 
 // fabric8Hash returns the SHA-256 that the tool writes, in the alphabet of base64 for URLs: of all key=value entries but those of binary
 // data, sorted and joined by semicolons.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
+	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -17,8 +18,8 @@ type Marking struct {
 	MarkValue func(c digest.Content) string
 	// Joint makes one mark of all configs together; nil if each config has its own.
 	Joint *Joint
-	// Marks is the name of the mark.Tool that marks workloads; empty means the one that the workload or the installation chooses.
-	Marks string
+	// Mark writes and reads the mark. Without a name it is the one that the workload or the installation chooses.
+	Mark mark.Tool
 	// Writes are the keys of the annotations that the tool writes on workloads and their pod templates; one that ends in * stands for all
 	// that start so.
 	Writes []string

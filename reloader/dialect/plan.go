@@ -236,7 +236,7 @@ func (d *Decision) ask(o *part, why reloader.Reason, clause string, home reloade
 		d.Reload, d.Dialect, d.Why, d.Clause = true, o.dialect.Name, why, clause
 	}
 	of := o.dialect
-	if !slices.ContainsFunc(d.Marks, func(m *Dialect) bool { return m.Marks == of.Marks }) {
+	if !slices.ContainsFunc(d.Marks, func(m *Dialect) bool { return m.Mark.Name == of.Mark.Name }) {
 		d.Marks = append(d.Marks, of)
 	}
 	d.Created = d.Created || of.OnCreate

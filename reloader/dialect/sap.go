@@ -18,6 +18,9 @@ const (
 	sapSecrets    = "pod-reloader.cs.sap.com/secrets"
 )
 
+// SAPHashKey is the pod template annotation with the mark of SAP's pod-reloader.
+const SAPHashKey = "pod-reloader.cs.sap.com/config-hash"
+
 // SAP returns the dialect of SAP's pod-reloader. Other than the tool, what counts is content: a label that is put on a config rolls
 // nothing. The mark is of the tool's form and made of digests; the one that the tool made of versions proves as well that nothing was missed.
 func SAP() *Dialect {
@@ -27,7 +30,7 @@ func SAP() *Dialect {
 			{sapConfigMaps, OnWorkload, configMaps, Ask, Names},
 			{sapSecrets, OnWorkload, secrets, Ask, Names},
 		},
-		Marking:  Marking{Joint: &Joint{Values: sapValues}, Marks: mark.SAP.Name, Writes: []string{mark.SAPHashKey}},
+		Marking:  Marking{Joint: &Joint{Values: sapValues}, Mark: mark.Joint("sap", SAPHashKey), Writes: []string{SAPHashKey}},
 		Kinds:    tools,
 		Off:      []string{"pod-reloader.cs.sap.com/ignored", "pod-reloader.cs.sap.com/disabled"},
 		OnCreate: true,

@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -189,13 +188,13 @@ func TestChoose(t *testing.T) {
 func TestListsOfOneNamespace(t *testing.T) {
 	theirs := reloader.Config{Kind: reloader.ConfigMap, Namespace: "other", Name: "c"}
 	for key, across := range map[string]bool{
-		"pod-reloader.cs.sap.com/configmaps":         false,
-		"reloader.k8s.collaborne.com/configmap":      false,
-		"configmap.fabric8.io/update-on-change":      false,
-		mark.TriggerPrefix + "triggering-configMaps": false,
-		"configmap.reloader.stakater.com/reload":     false,
-		"wave.pusher.com/extra-configmaps":           true,
-		"reroll.dev/configmaps":                      true,
+		"pod-reloader.cs.sap.com/configmaps":     false,
+		"reloader.k8s.collaborne.com/configmap":  false,
+		"configmap.fabric8.io/update-on-change":  false,
+		"trigger.k8s.io/triggering-configMaps":   false,
+		"configmap.reloader.stakater.com/reload": false,
+		"wave.pusher.com/extra-configmaps":       true,
+		"reroll.dev/configmaps":                  true,
 	} {
 		set := dialect.All(dialect.StakaterOptions{})
 		w := app(annotations{key: "other/c, own", "wave.pusher.com/update-on-config-change": "true"}, nil)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/mark"
@@ -22,12 +24,37 @@ const (
 	waveSecrets    = "wave.pusher.com/extra-secrets"
 )
 
+// WaveHashKey is the pod template annotation with the mark of Wave.
+const WaveHashKey = "wave.pusher.com/config-hash"
+
+// Wave keeps the pods of a new workload from being scheduled until its configs exist. Once Wave is gone, they would wait forever.
+const (
+	// SchedulingKey is Wave's annotation on a workload with the name of the scheduler that its pods had before.
+	SchedulingKey = "wave.pusher.com/scheduling-disabled"
+	// NoScheduler is the schedulerName that Wave gives such pods.
+	NoScheduler = "wave.pusher.com/invalid"
+)
+
+// Unscheduled reports whether Wave keeps the pods of w from being scheduled.
+func Unscheduled(w *workload.Workload) bool {
+	return w.TemplateOf == nil && w.Template.Scheduler == NoScheduler
+}
+
+// Release returns the roll that gives the pods of w the scheduler that they had before Wave.
+func Release(w *workload.Workload) mark.Roll {
+	r := mark.Roll{Scheduler: w.Annotations[SchedulingKey], Annotations: map[string]any{SchedulingKey: nil}}
+	if r.Scheduler == "" || r.Scheduler == NoScheduler {
+		r.Scheduler = corev1.DefaultSchedulerName
+	}
+	return r
+}
+
 // Wave returns the dialect of Wave. Other than the tool, it sees what init containers refer to, and a config of another
 // namespace must be shared by its owner. A workload waits for a missing config or key that its pods need to start,
 // whatever has changed.
 func Wave() *Dialect {
 	return &Dialect{
-		Tool: Tool{Name: "wave", Domain: "wave.pusher.com", More: []string{mark.SchedulingKey}},
+		Tool: Tool{Name: "wave", Domain: "wave.pusher.com", More: []string{SchedulingKey}},
 		Clauses: []Clause{
 			{waveConfigMaps, OnWorkload, configMaps, Ask, NamesAcross},
 			{waveSecrets, OnWorkload, secrets, Ask, NamesAcross},
@@ -35,7 +62,7 @@ func Wave() *Dialect {
 		},
 		Marking: Marking{
 			Joint: &Joint{Reads: true, Values: waveHash, IgnoredByMark: waveIgnored, OnlyUsed: waveOnlyUsed},
-			Marks: mark.Wave.Name, Writes: []string{mark.WaveHashKey, mark.SchedulingKey},
+			Mark:  mark.Joint("wave", WaveHashKey), Writes: []string{WaveHashKey, SchedulingKey},
 		},
 		Kinds:    tools,
 		Requires: waveAuto,

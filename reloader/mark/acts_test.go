@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
@@ -35,18 +36,18 @@ func TestActs(t *testing.T) {
 }
 
 func TestRelease(t *testing.T) {
-	for before, want := range map[string]string{"": "default-scheduler", "mine": "mine", mark.NoScheduler: "default-scheduler"} {
+	for before, want := range map[string]string{"": "default-scheduler", "mine": "mine", dialect.NoScheduler: "default-scheduler"} {
 		d := deployment()
-		if mark.Unscheduled(stripped(t, d)) {
+		if dialect.Unscheduled(stripped(t, d)) {
 			t.Error("a workload that Wave knows nothing about is unscheduled")
 		}
-		d.Annotations = map[string]string{"a": "b", mark.SchedulingKey: before}
-		d.Spec.Template.Spec.SchedulerName = mark.NoScheduler
+		d.Annotations = map[string]string{"a": "b", dialect.SchedulingKey: before}
+		d.Spec.Template.Spec.SchedulerName = dialect.NoScheduler
 		w := stripped(t, d)
-		got := rolled(t, d, mark.Release(w))
-		delete(d.Annotations, mark.SchedulingKey)
+		got := rolled(t, d, dialect.Release(w))
+		delete(d.Annotations, dialect.SchedulingKey)
 		d.Spec.Template.Spec.SchedulerName = want
-		if diff := cmp.Diff(d, got); diff != "" || !mark.Unscheduled(w) || mark.Unscheduled(stripped(t, got)) {
+		if diff := cmp.Diff(d, got); diff != "" || !dialect.Unscheduled(w) || dialect.Unscheduled(stripped(t, got)) {
 			t.Errorf("released from %q (-want +got):\n%s", before, diff)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package mark makes the patch of a roll. A mark is what a tool writes into a pod template so that the workload rolls: an environment
-// variable of some containers, or an annotation of the template. A Tool says which marks it writes, in one file for each tool, and a Roll is
-// all that is written at once. Functions take values and return values.
+// variable of some containers, or an annotation of the template. A Tool says which marks it writes: most are made in package dialect, next to
+// the annotations of the tool. A Roll is all that is written at once. Functions take values and return values.
 //
 // Guarantees:
 //

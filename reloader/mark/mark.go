@@ -81,9 +81,9 @@ func Variable(name string) string {
 	return b.String()
 }
 
-// find returns the hash that a variable has in the first container which has one, and whether some container has a variable of that name
+// Find returns the hash that a variable has in the first container which has one, and whether some container has a variable of that name
 // with another value, which belongs to the user. If a container has several of the name, the process sees the last.
-func (p Place) find(w *workload.Workload) (value string, own bool) {
+func (p Place) Find(w *workload.Workload) (value string, own bool) {
 	for _, c := range w.Template.Containers {
 		for _, m := range slices.Backward(c.Marks) {
 			if p.in(c.Name) && m.Name == p.Env {

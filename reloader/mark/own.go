@@ -23,7 +23,7 @@ var Own = Tool{
 				place.Containers = append(place.Containers, container)
 			}
 		}
-		if _, own := place.find(w); own || len(of) == 0 {
+		if _, own := place.Find(w); own || len(of) == 0 {
 			return nil, nil
 		}
 		slices.Sort(place.Containers)

@@ -5,22 +5,27 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
-// all are the tools by their names in flags and records.
-var all = []string{"env-vars", "annotations", "sap", "wave", "collaborne", "fabric8", "trigger", "reroll"}
+// all are the tools, Reroll's own last.
+var all = []mark.Tool{
+	mark.EnvVars, mark.Annotations, dialect.SAP().Mark, dialect.Wave().Mark, dialect.Collaborne().Mark, dialect.Fabric8().Mark, dialect.Trigger().Mark, mark.Own,
+}
 
 func TestReadFindsWhatIsWritten(t *testing.T) {
+	for _, name := range mark.General {
+		if tool, ok := mark.Named(name); !ok || tool.Name != name {
+			t.Errorf("the tool %s is %s, %t", name, tool.Name, ok)
+		}
+	}
 	if tool, ok := mark.Named(""); ok {
 		t.Errorf("Named of nothing is %s", tool.Name)
 	}
 	var together []mark.Mark
-	for _, name := range all {
-		tool, ok := mark.Named(name)
-		if !ok || tool.Name != name {
-			t.Fatalf("there is no tool %s", name)
-		}
+	for _, tool := range all {
+		name := tool.Name
 		for _, c := range []reloader.Config{cm("c"), cm("named.only")} {
 			d := deployment()
 			if value, found := tool.Read(stripped(t, d), c); found || value != "" {
@@ -51,10 +56,9 @@ func TestReadFindsWhatIsWritten(t *testing.T) {
 		}
 	}
 	w := stripped(t, rolled(t, deployment(), mark.Roll{Hash: "h", Marks: together}))
-	for _, name := range all[:len(all)-1] {
-		tool, _ := mark.Named(name)
+	for _, tool := range all[:len(all)-1] {
 		if value, _ := tool.Read(w, cm("c")); value != sum {
-			t.Errorf("%s: of the marks of all tools it reads %q", name, value)
+			t.Errorf("%s: of the marks of all tools it reads %q", tool.Name, value)
 		}
 	}
 }
@@ -69,12 +73,12 @@ func TestShares(t *testing.T) {
 		{mark.EnvVars, sec("a.b"), sec("a-b"), true},
 		{mark.EnvVars, sec("a.b"), cm("a-b"), false},
 		{mark.EnvVars, cm("c"), cm(".c"), false}, // the first does not use c
-		{mark.Collaborne, cm("c"), sec("c"), false},
-		{mark.Collaborne, cm("a.b"), cm("a-b"), true},
-		{mark.Fabric8, cm("c"), cm(".c"), true},
-		{mark.Trigger, cm("a.b"), cm("a-b"), false},
+		{dialect.Collaborne().Mark, cm("c"), sec("c"), false},
+		{dialect.Collaborne().Mark, cm("a.b"), cm("a-b"), true},
+		{dialect.Fabric8().Mark, cm("c"), cm(".c"), true},
+		{dialect.Trigger().Mark, cm("a.b"), cm("a-b"), false},
 		{mark.Annotations, cm("a"), cm("b"), false},
-		{mark.SAP, cm("a"), cm("b"), false},
+		{dialect.SAP().Mark, cm("a"), cm("b"), false},
 		{mark.Own, cm("a"), cm("b"), true},
 	} {
 		if got := c.tool.Shares(w, c.a, c.b); got != c.want {
@@ -86,7 +90,7 @@ func TestShares(t *testing.T) {
 // FuzzTools has every tool mark a workload that has anything in the places of marks. The patch fits, and the mark is there afterwards, unless
 // the place is somebody's own.
 func FuzzTools(f *testing.F) {
-	keys := []string{mark.LastReloadedFromKey, mark.SAPHashKey, mark.WaveHashKey, mark.HashKey, "trigger.k8s.io/configMap-c-last-hash"}
+	keys := []string{mark.LastReloadedFromKey, dialect.SAPHashKey, dialect.WaveHashKey, mark.HashKey, "trigger.k8s.io/configMap-c-last-hash"}
 	variables := []string{"STAKATER_C_CONFIGMAP", "_RELOADER_CONFIGMAP_C", "FABRIC8_C_CONFIGMAP", "STAKATER_X_SECRET", mark.HashEnv}
 	for i := range uint8(8) {
 		f.Add(i, i, "0a", `{"type":"CONFIGMAP","name":"c","namespace":"ns","hash":"0a"}`)
@@ -94,8 +98,8 @@ func FuzzTools(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which, variable uint8, value, text string) {
 		d := deployment(annotated(keys[int(which)%len(keys)], text), behind(int(which)%2, variables[int(variable)%len(variables)], value))
-		for _, name := range all {
-			tool, _ := mark.Named(name)
+		for _, tool := range all {
+			name := tool.Name
 			marks, err := tool.Marks(stripped(t, d), []mark.Entry{entry(cm("c"), "00aa11", 0)})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

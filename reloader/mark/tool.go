@@ -3,6 +3,7 @@ package mark
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -39,9 +40,9 @@ const DeletedValue = "aae45badef99284e4dae01d6046154ea9d99532f"
 // General are the names of the tools whose way of marking can be chosen for all workloads. The first is the default.
 var General = []string{EnvVars.Name, Annotations.Name}
 
-// Named returns the tool of that name.
+// Named returns the one of General with that name.
 func Named(name string) (Tool, bool) {
-	tools := []Tool{EnvVars, Annotations, SAP, Wave, Collaborne, Fabric8, Trigger, Own}
+	tools := []Tool{EnvVars, Annotations}
 	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
 	if i < 0 {
 		return Tool{}, false
@@ -49,16 +50,19 @@ func Named(name string) (Tool, bool) {
 	return tools[i], true
 }
 
-// placer returns the place of the mark of c in w.
-type placer func(w *workload.Workload, c reloader.Config) (Place, error)
+// Placer returns the place of the mark of c in w.
+type Placer func(w *workload.Workload, c reloader.Config) (Place, error)
 
-// variables returns the tool that writes a variable for each config, and removes that of a deleted one if removes is true.
-func variables(name string, at placer, removes bool) Tool {
+// Variables returns a tool that writes a variable for each config, and DeletedValue into that of a deleted one.
+func Variables(name string, at Placer) Tool { return variables(name, at, false) }
+
+// variables is Variables, and removes the variable of a deleted config if removes is true.
+func variables(name string, at Placer, removes bool) Tool {
 	return Tool{
 		Name: name,
 		Read: func(w *workload.Workload, c reloader.Config) (string, bool) {
 			place, err := at(w, c)
-			value, _ := place.find(w)
+			value, _ := place.Find(w)
 			return value, err == nil && value != ""
 		},
 		Marks: func(w *workload.Workload, of []Entry) (marks []Mark, err error) {
@@ -67,7 +71,7 @@ func variables(name string, at placer, removes bool) Tool {
 				if err != nil {
 					return nil, err
 				}
-				if _, own := place.find(w); own {
+				if _, own := place.Find(w); own {
 					continue
 				}
 				if removes && e.Gone {
@@ -84,14 +88,14 @@ func variables(name string, at placer, removes bool) Tool {
 	}
 }
 
-func (at placer) shares(w *workload.Workload, a, b reloader.Config) bool {
+func (at Placer) shares(w *workload.Workload, a, b reloader.Config) bool {
 	p, errA := at(w, a)
 	q, errB := at(w, b)
 	return errA == nil && errB == nil && p.Env == q.Env && p.Annotation == q.Annotation && slices.Equal(p.Containers, q.Containers)
 }
 
 // shared reports whether place is also that of a config that is there: of an entry, or of one that w refers to.
-func (at placer) shared(w *workload.Workload, place Place, of []Entry) bool {
+func (at Placer) shared(w *workload.Workload, place Place, of []Entry) bool {
 	there := map[reloader.Config]bool{}
 	for c := range w.Template.References {
 		there[c] = true
@@ -107,8 +111,8 @@ func (at placer) shared(w *workload.Workload, place Place, of []Entry) bool {
 	return false
 }
 
-// joint returns the tool that writes one value for all configs together into an annotation of the pod template.
-func joint(name, key string) Tool {
+// Joint returns a tool that writes one value for all configs together into an annotation of the pod template.
+func Joint(name, key string) Tool {
 	return Tool{
 		Name: name,
 		Read: func(w *workload.Workload, _ reloader.Config) (string, bool) {
@@ -119,6 +123,27 @@ func joint(name, key string) Tool {
 			for _, e := range of {
 				if e.Value != "" {
 					marks = []Mark{{Place: Place{Annotation: key}, Value: e.Value}}
+				}
+			}
+			return marks, nil
+		},
+		Shares: apart,
+	}
+}
+
+// Annotated returns a tool that writes an annotation of the pod template for each config. A config whose key would be too long has no mark.
+func Annotated(name string, key func(reloader.Config) string) Tool {
+	const most = 63 // of what follows the slash
+	return Tool{
+		Name: name,
+		Read: func(w *workload.Workload, c reloader.Config) (string, bool) {
+			value := workload.MarkValue(w.Template.Annotations[key(c)])
+			return value, value != ""
+		},
+		Marks: func(_ *workload.Workload, of []Entry) (marks []Mark, err error) {
+			for _, e := range oldestFirst(of) {
+				if _, after, _ := strings.Cut(key(e.Config), "/"); len(after) <= most {
+					marks = append(marks, Mark{Place: Place{Annotation: key(e.Config)}, Value: e.value()})
 				}
 			}
 			return marks, nil

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -166,18 +167,18 @@ func TestTools(t *testing.T) {
 		"annotation, newest is current":   {"the other one is still to be written", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(cm("c"), sum, -time.Hour), entry(sec("s"), other, 0)}},
 		"annotation, gone":                {"the hash of nothing", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(cm("c"), mark.DeletedValue, "second")}, []mark.Entry{gone(cm("c"), 0)}},
 
-		"sap":                    {"one annotation", mark.SAP, nil, edits{annotated(mark.SAPHashKey, sha256A)}, []mark.Entry{entry(cm("c"), sha256A, 0), entry(sec("s"), sha256A, 0)}},
-		"wave":                   {"in place of the old", mark.Wave, edits{annotated(mark.WaveHashKey, sum)}, edits{annotated(mark.WaveHashKey, sha256A)}, []mark.Entry{entry(cm("c"), sha256A, 0)}},
-		"wave, gone":             {"the hash is of what is left", mark.Wave, nil, edits{annotated(mark.WaveHashKey, sha256A)}, []mark.Entry{{Config: cm("c"), Value: sha256A, Gone: true}}},
-		"collaborne":             {"in the first container, not in the one that uses it", mark.Collaborne, nil, edits{behind(0, "_RELOADER_CONFIGMAP_MY_APP_CONF", sum)}, []mark.Entry{entry(cm("my-app.conf"), sum, 0)}},
-		"collaborne, somewhere":  {"where it is", mark.Collaborne, edits{behind(1, "_RELOADER_SECRET_C", sum)}, edits{behind(1, "_RELOADER_SECRET_C", other)}, []mark.Entry{entry(sec("c"), other, 0)}},
-		"collaborne, own":        {"somebody's own value stays", mark.Collaborne, edits{behind(1, "_RELOADER_SECRET_C", "hunter2")}, edits{behind(1, "_RELOADER_SECRET_C", "hunter2")}, []mark.Entry{entry(sec("c"), sum, 0)}},
-		"collaborne, gone":       {"the hash of nothing", mark.Collaborne, edits{behind(0, "_RELOADER_SECRET_C", sum)}, edits{behind(0, "_RELOADER_SECRET_C", mark.DeletedValue)}, []mark.Entry{gone(sec("c"), 0)}},
-		"fabric8":                {"in every container", mark.Fabric8, nil, edits{behind(0, "FABRIC8_B_C_CONFIGMAP", fabricA), ahead(1, "FABRIC8_B_C_CONFIGMAP", fabricA)}, []mark.Entry{entry(cm("b.c"), fabricA, 0)}},
-		"fabric8, new container": {"gets it, too", mark.Fabric8, edits{behind(1, "FABRIC8_C_CONFIGMAP", fabricA)}, edits{behind(1, "FABRIC8_C_CONFIGMAP", fabricB), behind(0, "FABRIC8_C_CONFIGMAP", fabricB)}, []mark.Entry{entry(cm("c"), fabricB, 0)}},
-		"fabric8, own":           {"in one container is enough", mark.Fabric8, edits{behind(1, "FABRIC8_C_CONFIGMAP", "hunter2")}, edits{behind(1, "FABRIC8_C_CONFIGMAP", "hunter2")}, []mark.Entry{entry(cm("c"), fabricA, 0)}},
-		"trigger":                {"by kind and name", mark.Trigger, edits{annotated("a", "b")}, edits{annotated("a", "b"), annotated("trigger.k8s.io/secret-c-last-hash", sum), annotated("trigger.k8s.io/configMap-d-last-hash", other)}, []mark.Entry{entry(sec("c"), sum, 0), entry(cm("d"), other, 0)}},
-		"trigger, long name":     {"the longest key, and none that is too long", mark.Trigger, nil, edits{annotated("trigger.k8s.io/configMap-"+longest+"-last-hash", sum)}, []mark.Entry{entry(cm(longest), sum, 0), entry(cm(tooLong), sum, 0)}},
+		"sap":                    {"one annotation", dialect.SAP().Mark, nil, edits{annotated(dialect.SAPHashKey, sha256A)}, []mark.Entry{entry(cm("c"), sha256A, 0), entry(sec("s"), sha256A, 0)}},
+		"wave":                   {"in place of the old", dialect.Wave().Mark, edits{annotated(dialect.WaveHashKey, sum)}, edits{annotated(dialect.WaveHashKey, sha256A)}, []mark.Entry{entry(cm("c"), sha256A, 0)}},
+		"wave, gone":             {"the hash is of what is left", dialect.Wave().Mark, nil, edits{annotated(dialect.WaveHashKey, sha256A)}, []mark.Entry{{Config: cm("c"), Value: sha256A, Gone: true}}},
+		"collaborne":             {"in the first container, not in the one that uses it", dialect.Collaborne().Mark, nil, edits{behind(0, "_RELOADER_CONFIGMAP_MY_APP_CONF", sum)}, []mark.Entry{entry(cm("my-app.conf"), sum, 0)}},
+		"collaborne, somewhere":  {"where it is", dialect.Collaborne().Mark, edits{behind(1, "_RELOADER_SECRET_C", sum)}, edits{behind(1, "_RELOADER_SECRET_C", other)}, []mark.Entry{entry(sec("c"), other, 0)}},
+		"collaborne, own":        {"somebody's own value stays", dialect.Collaborne().Mark, edits{behind(1, "_RELOADER_SECRET_C", "hunter2")}, edits{behind(1, "_RELOADER_SECRET_C", "hunter2")}, []mark.Entry{entry(sec("c"), sum, 0)}},
+		"collaborne, gone":       {"the hash of nothing", dialect.Collaborne().Mark, edits{behind(0, "_RELOADER_SECRET_C", sum)}, edits{behind(0, "_RELOADER_SECRET_C", mark.DeletedValue)}, []mark.Entry{gone(sec("c"), 0)}},
+		"fabric8":                {"in every container", dialect.Fabric8().Mark, nil, edits{behind(0, "FABRIC8_B_C_CONFIGMAP", fabricA), ahead(1, "FABRIC8_B_C_CONFIGMAP", fabricA)}, []mark.Entry{entry(cm("b.c"), fabricA, 0)}},
+		"fabric8, new container": {"gets it, too", dialect.Fabric8().Mark, edits{behind(1, "FABRIC8_C_CONFIGMAP", fabricA)}, edits{behind(1, "FABRIC8_C_CONFIGMAP", fabricB), behind(0, "FABRIC8_C_CONFIGMAP", fabricB)}, []mark.Entry{entry(cm("c"), fabricB, 0)}},
+		"fabric8, own":           {"in one container is enough", dialect.Fabric8().Mark, edits{behind(1, "FABRIC8_C_CONFIGMAP", "hunter2")}, edits{behind(1, "FABRIC8_C_CONFIGMAP", "hunter2")}, []mark.Entry{entry(cm("c"), fabricA, 0)}},
+		"trigger":                {"by kind and name", dialect.Trigger().Mark, edits{annotated("a", "b")}, edits{annotated("a", "b"), annotated("trigger.k8s.io/secret-c-last-hash", sum), annotated("trigger.k8s.io/configMap-d-last-hash", other)}, []mark.Entry{entry(sec("c"), sum, 0), entry(cm("d"), other, 0)}},
+		"trigger, long name":     {"the longest key, and none that is too long", dialect.Trigger().Mark, nil, edits{annotated("trigger.k8s.io/configMap-"+longest+"-last-hash", sum)}, []mark.Entry{entry(cm(longest), sum, 0), entry(cm(tooLong), sum, 0)}},
 		"own":                    {"once in each container that carries a config", mark.Own, nil, edits{behind(0, mark.HashEnv, "h"), ahead(1, mark.HashEnv, "h")}, []mark.Entry{entry(cm("c"), sum, 0), entry(sec("s"), "", 0), gone(sec("t"), 0)}},
 		"own, one container":     {"not in the others", mark.Own, nil, edits{ahead(1, mark.HashEnv, "h")}, []mark.Entry{entry(cm("c"), sum, 0)}},
 	} {

@@ -15,8 +15,12 @@ func (c Case) judge() Verdict {
 	if c.Record == nil {
 		return c.unrecorded()
 	}
-	r, h, roll, e := c.Record, c.hold(), c.rollout(), c.edge()
-	switch freeze, frozen := c.frozen(), c.freeze().Frozen; {
+	r, h, e, roll := c.Record, c.hold(), c.edge(), reloader.Rollout{}
+	if r.Rollout != nil {
+		roll = *r.Rollout
+	}
+	marked := "The workload was marked at " + clock(roll.StartedAt)
+	switch freeze, frozen := c.frozen(); {
 	case h.DeadLetter():
 		return say(Failed, h.Reason, ofHold(h), c.advice(h.Reason))
 	case len(r.Problems) > 0:
@@ -28,12 +32,12 @@ func (c Case) judge() Verdict {
 	case h.Reason == reloader.ReasonMissingConfig:
 		return say(MissingConfig, h.Reason, because("The workload waits", h.Message), "")
 	case roll.Result == reloader.ReasonStalled:
-		return say(Stalled, roll.Result, because("The workload was marked at "+clock(roll.StartedAt)+", and pods still run with the old content", roll.Message), c.kubectl("describe"))
+		return say(Stalled, roll.Result, because(marked+", and pods still run with the old content", roll.Message), c.kubectl("describe"))
 	case roll.Result == reloader.ReasonWaitingForOperator && roll.Message != workload.WhyEmpty && roll.Message != workload.WhySuspend: // these two leave no pod with old content
-		return say(NotRolledOut, roll.Result, because("The workload was marked at "+clock(roll.StartedAt)+" and is not rolled out", roll.Message), c.remedy(roll.Message))
+		return say(NotRolledOut, roll.Result, because(marked+" and is not rolled out", roll.Message), c.remedy(roll.Message))
 	case roll.Result == reloader.ReasonOvertaken && roll.Undone:
-		return say(NotRolledOut, roll.Result, fmt.Sprintf("The workload was marked at %s, and its template was restored at %s, before the rollout completed. Pods that were not replaced run with the old content.",
-			clock(roll.StartedAt), clock(roll.EndedAt)), "reroll reload "+ref(c.Workload))
+		return say(NotRolledOut, roll.Result, fmt.Sprintf("%s, and its template was restored at %s, before the rollout completed. Pods that were not replaced run with the old content.",
+			marked, clock(roll.EndedAt)), "reroll reload "+ref(c.Workload))
 	case h.Reason == reloader.ReasonFrozen, r.Hold == nil && frozen && c.waits():
 		return say(Frozen, reloader.ReasonFrozen, freeze.Message, freeze.Next)
 	case h.Reason != "":
@@ -41,7 +45,7 @@ func (c Case) judge() Verdict {
 	case c.waits():
 		return say(Pending, "", "A change waits for the debounce window to pass.", "")
 	case roll.Result == reloader.ReasonRolling:
-		return say(Rolling, roll.Result, because("The workload was marked at "+clock(roll.StartedAt)+" and is rolling out", roll.Message)+c.often(), c.remedy(""))
+		return say(Rolling, roll.Result, because(marked+" and is rolling out", roll.Message)+c.often(), c.remedy(""))
 	case e.Handled.How == reloader.ReasonDryRun, e.Handled.How == reloader.ReasonNotified:
 		return say(NotRolled, e.Handled.How, rolledNothing(e), "")
 	case len(r.Edges) == 0:
@@ -142,8 +146,8 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 	}
 	unheard, next := c.unheard()
 	v.Message, v.Next = v.Message+c.often()+unheard, cmp.Or(v.Next, next)
-	if c.freeze().Frozen {
-		v.Message, v.Next = v.Message+" "+c.frozen().Message+" The next change waits.", c.frozen().Next
+	if freeze, frozen := c.frozen(); frozen {
+		v.Message, v.Next = v.Message+" "+freeze.Message+" The next change waits.", freeze.Next
 	}
 	return v
 }

@@ -46,14 +46,6 @@ func (c Case) waits() bool {
 	return slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Pending != "" })
 }
 
-// rollout returns what became of the last roll; it has no result if that is not followed.
-func (c Case) rollout() reloader.Rollout {
-	if c.Record.Rollout == nil {
-		return reloader.Rollout{}
-	}
-	return *c.Record.Rollout
-}
-
 // edge returns the dependency that a sentence is about: one that the installation does not roll for, or whose content is not on record, or else that of
 // which Reroll has learnt last.
 func (c Case) edge() reloader.Edge {
@@ -68,25 +60,19 @@ func (c Case) edge() reloader.Edge {
 	return slices.MaxFunc(c.Record.Edges, func(a, b reloader.Edge) int { return a.Handled.At.Compare(b.Handled.At) })
 }
 
-// freeze returns the freeze of the cluster that is on.
-func (c Case) freeze() reloader.Freeze {
-	if c.Status == nil {
-		return reloader.Freeze{}
-	}
-	return c.Status.Freeze.At(c.Now)
-}
-
-// frozen says what freezes the cluster, or what the record says of that. A control document that cannot be read must be corrected: nothing ends it.
-func (c Case) frozen() Problem {
-	f, h := c.freeze(), c.Record.Hold
-	if h != nil && h.Reason == reloader.ReasonFrozen {
-		f.Reason, f.Until = h.Message, h.Due
-	}
+// frozen says what freezes the cluster, or what the record says of that, and reports whether it holds back changes now. A control document that cannot
+// be read must be corrected: nothing ends it.
+func (c Case) frozen() (says Problem, on bool) {
 	s := c.Status
 	if s == nil {
 		s = &reloader.ClusterStatus{}
 	}
-	return freezeOf(f, s)
+	f := s.Freeze.At(c.Now)
+	on = f.Frozen
+	if h := c.Record.Hold; h != nil && h.Reason == reloader.ReasonFrozen {
+		f.Reason, f.Until = h.Message, h.Due
+	}
+	return freezeOf(f, s), on
 }
 
 func freezeOf(f reloader.Freeze, s *reloader.ClusterStatus) Problem {
@@ -111,7 +97,8 @@ func (c Case) advice(reason reloader.Reason) string {
 
 // often says that the workload rolls again and again.
 func (c Case) often() string {
-	if c.Record.Rolls < 10 {
+	const many = 10
+	if c.Record.Rolls < many {
 		return ""
 	}
 	return fmt.Sprintf(" It has rolled about %d times within twelve hours: reroll get reloads -n %s shows for what.", c.Record.Rolls, c.Workload.Namespace)

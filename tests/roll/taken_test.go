@@ -15,7 +15,7 @@ import (
 // TestTakenVariableOfJobs: a container has a variable of the mark's name that takes its value from elsewhere. A roll with that mark is refused, as
 // TestInPlace shows for the kinds that are changed in place, and no Job is deleted or made. The roll that Reroll makes leaves the mark out.
 func TestTakenVariableOfJobs(t *testing.T) {
-	taken := []corev1.EnvVar{{Name: "STAKATER_PRICES_CONFIGMAP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}
+	taken := []corev1.EnvVar{{Name: "STAKATER_PRICES_CONFIGMAP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}}}
 	for kind, make := range map[string]func() (namespace, name string){
 		"Job": func() (string, string) {
 			namespace := cluster.Namespace(t)
