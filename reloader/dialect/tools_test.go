@@ -43,6 +43,7 @@ func TestHashesOfTools(t *testing.T) {
 		"collaborne secret":  {"in base64", dialect.Collaborne(), secret(ab), "5e3b35ed8ef1545a9283b35a42e0ae072cb08714"},
 		"collaborne binary":  {"left out", dialect.Collaborne(), binary, "10cf73d13b980e22c78ecdc13f556962f871d697"},
 		"collaborne numbers": {"9=x10=x01=xa=x: whole numbers by size", dialect.Collaborne(), configMap(map[string]string{"10": "x", "9": "x", "a": "x", "01": "x"}), "493d2814952f4ecda4d9b5594f670447b65f903c"},
+		"stakater":           {"a=1;b=2", dialect.Stakater(dialect.StakaterOptions{}), configMap(ab), "f83e99e324ba68ccc373a58ef1eb42f8ab88646a"},
 		"fabric8":            {"a=1;b=2", dialect.Fabric8(), configMap(ab), "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
 		"fabric8 binary":     {"left out", dialect.Fabric8(), binary, "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
 		"trigger":            {"ab12", dialect.Trigger(), configMap(ab), "8252bf8992ff56621589ea3a3c32658172b1651a"},
