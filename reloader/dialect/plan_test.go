@@ -120,3 +120,36 @@ func TestListLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestLimitsOfPlans: what is bounded beyond single lists of names and expressions says so on the workload.
+func TestLimitsOfPlans(t *testing.T) {
+	many := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
+	numbered := func(n int) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = fmt.Sprintf("n%04d", i)
+		}
+		return strings.Join(items, ",")
+	}
+	for problem, on := range map[string]annotations{
+		"the workload names or references 1200 configs, more than 1000; Secret/ns/n0400 and those": {cmList: numbered(600), secList: numbered(600)},
+		"the list has more than 10000 names":                      {auto: "true", cmExclude: numbered(10_001)},
+		"reroll.dev/configmaps: the list has more than 256 items": {"reroll.dev/configmaps": many(257, "a-*")},
+		"reroll.dev/follow: the list has more than 64 items":      {"reroll.dev/follow": many(65, "c1/shared/configmap/flags")},
+		"and 8 more problems": {cmList: func() string {
+			items := make([]string, 40)
+			for i := range items {
+				items[i] = fmt.Sprintf("(%d", i)
+			}
+			return strings.Join(items, ",")
+		}()},
+		`reroll.dev/window: "25h" is not between 0 and 24h0m0s`:                {auto: "true", "reroll.dev/window": "25h"},
+		`reroll.dev/min-interval: "169h" is not between 0 and 168h0m0s`:        {auto: "true", "reroll.dev/min-interval": "169h"},
+		`reloader.stakater.com/pause-period: "169h" is not between 0 and 168h`: {auto: "true", "deployment.reloader.stakater.com/pause-period": "169h"},
+	} {
+		plan := dialect.All(dialect.StakaterOptions{}).Compile(app(on, nil))
+		if problems := strings.Join(plan.Problems, "\n"); !strings.Contains(problems, problem) || len(plan.Names) > dialect.MaxConfigs || len(plan.Problems) > 33 {
+			t.Errorf("%d names, problems %.2000q, want %q", len(plan.Names), problems, problem)
+		}
+	}
+}
