@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
@@ -35,10 +34,10 @@ func (c *operated) WatchControl(ctx context.Context, set func(data map[string]st
 }
 
 func (c *operated) watchControl(ctx context.Context, longest time.Duration, set func(data map[string]string)) error {
-	informer := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(c.Namespace),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, control.ConfigMap).String()
-		})).Core().V1().ConfigMaps().Informer()
+	informer := cache.NewSharedIndexInformer(listWatch(c.client.CoreV1().ConfigMaps(c.Namespace), c.client, func(o *metav1.ListOptions) error {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, control.ConfigMap).String()
+		return nil
+	}), &corev1.ConfigMap{}, 0, cache.Indexers{})
 	var mu sync.Mutex
 	tell := func() {
 		mu.Lock()

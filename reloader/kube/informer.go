@@ -5,8 +5,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -21,25 +24,53 @@ func (c *watching) metadataInformer(resource schema.GroupVersionResource, namesp
 	return metadatainformer.NewFilteredMetadataInformer(c.metadata, resource, namespace, 0, cache.Indexers{}, narrow).Informer()
 }
 
-// optionalObjects lists and watches objects of a kind that the API server may lack. It asks discovery first: the chart grants rights on a kind
-// only where it is served, and elsewhere a request for its objects is refused instead of not found.
-func (c *watching) optionalObjects(kind workload.Kind, namespace string) cache.ListerWatcher {
-	objects := c.dynamic.Resource(kind.Resource).Namespace(namespace)
-	notServed := apierrors.NewNotFound(kind.Resource.GroupResource(), "")
+// objects is the client of one resource.
+type objects[List runtime.Object] interface {
+	List(ctx context.Context, o metav1.ListOptions) (List, error)
+	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)
+}
+
+// listWatch lists and watches the objects of a resource by client, as far as narrow lets it.
+func listWatch[List runtime.Object](of objects[List], client any, narrow func(*metav1.ListOptions) error) cache.ListerWatcher {
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			if c.options.Scope.narrow(&o); !c.serves(kind) {
-				return nil, notServed
+			if err := narrow(&o); err != nil {
+				return nil, err
 			}
-			return objects.List(ctx, o)
+			return of.List(ctx, o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			if c.options.Scope.narrow(&o); !c.serves(kind) {
-				return nil, notServed
+			if err := narrow(&o); err != nil {
+				return nil, err
 			}
-			return objects.Watch(ctx, o)
+			return of.Watch(ctx, o)
 		},
-	}, c.dynamic)
+	}, client)
+}
+
+// workloads lists and watches the objects of a kind. Where the API server may lack the kind it asks discovery first: the chart grants rights on such a
+// kind only where it is served, and elsewhere a request for its objects is refused instead of not found. Importing client-go's informers instead would
+// link those of all resources of Kubernetes.
+func (c *watching) workloads(kind workload.Kind, namespace string) (cache.ListerWatcher, runtime.Object) {
+	narrow := func(o *metav1.ListOptions) error {
+		if c.options.Scope.narrow(o); kind.Optional && !c.serves(kind) {
+			return apierrors.NewNotFound(kind.Resource.GroupResource(), "")
+		}
+		return nil
+	}
+	switch kind.Kind {
+	case workload.Deployment.Kind:
+		return listWatch(c.client.AppsV1().Deployments(namespace), c.client, narrow), &appsv1.Deployment{}
+	case workload.StatefulSet.Kind:
+		return listWatch(c.client.AppsV1().StatefulSets(namespace), c.client, narrow), &appsv1.StatefulSet{}
+	case workload.DaemonSet.Kind:
+		return listWatch(c.client.AppsV1().DaemonSets(namespace), c.client, narrow), &appsv1.DaemonSet{}
+	case workload.CronJob.Kind:
+		return listWatch(c.client.BatchV1().CronJobs(namespace), c.client, narrow), &batchv1.CronJob{}
+	case workload.Job.Kind:
+		return listWatch(c.client.BatchV1().Jobs(namespace), c.client, narrow), &batchv1.Job{}
+	}
+	return listWatch(c.dynamic.Resource(kind.Resource).Namespace(namespace), c.dynamic, narrow), &unstructured.Unstructured{}
 }
 
 // feed has an informer, which must not run yet, strip what it caches and report it to a handler. Has reports whether the handler has had all that

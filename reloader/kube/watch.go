@@ -8,9 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -70,10 +68,8 @@ func (c *watching) Watch(ctx context.Context, track func(*workload.Workload), fo
 		w.stores[kind.Kind] = map[string]cache.Indexer{}
 		var listed []cache.InformerSynced
 		for _, namespace := range c.options.Scope.namespaces() {
-			informer, err := c.workloadInformer(kind, namespace)
-			if err != nil {
-				return fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)
-			}
+			objects, example := c.workloads(kind, namespace)
+			informer := cache.NewSharedIndexInformer(objects, example, 0, workloadIndexers)
 			w.stores[kind.Kind][namespace] = informer.GetIndexer()
 			has, failed, err := c.feed(informer, c.strip(kind), w.handler(), kind.Optional, func(err error) {
 				c.logger().Warn("workloads of a kind that is not part of Kubernetes cannot be listed yet", "kind", kind.Kind, "error", err)
@@ -104,18 +100,6 @@ func (c *watching) Watch(ctx context.Context, track func(*workload.Workload), fo
 func (c *watching) Tracked(kind string) bool {
 	listed, optional := c.untracked.Load(kind)
 	return !optional || listed.(cache.InformerSynced)()
-}
-
-func (c *watching) workloadInformer(kind workload.Kind, namespace string) (cache.SharedIndexInformer, error) {
-	narrow := c.options.Scope.narrow
-	if kind.Optional {
-		return cache.NewSharedIndexInformer(c.optionalObjects(kind, namespace), &unstructured.Unstructured{}, 0, workloadIndexers), nil
-	}
-	generic, err := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(namespace), informers.WithTweakListOptions(narrow)).ForResource(kind.Resource)
-	if err != nil {
-		return nil, err
-	}
-	return generic.Informer(), generic.Informer().AddIndexers(cache.Indexers{byTemplate: workloadIndexers[byTemplate]})
 }
 
 // watchNamespaces has w follow the labels of namespaces, if they are selected by these. It returns when all that exist are known. The API server
