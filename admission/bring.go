@@ -2,7 +2,7 @@ package admission
 
 import (
 	"cmp"
-	"maps"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
@@ -18,23 +18,25 @@ func (d *draft) strategy() string { return cmp.Or(d.plan.Chosen.Strategy, d.Stra
 // new template start with them anyway. Configs that are absent or were not read keep their entries.
 func (d *draft) bring(now time.Time) (bool, error) {
 	claim := d.state
-	claim.N, claim.At, claim.Writes = d.state.N+1, now, map[reloader.Config]applied.Write{}
+	claim.N, claim.At, claim.Writes = d.state.N+1, now, nil
 	for c, s := range d.seen {
 		if s.decision.Reload {
-			claim.Writes[c] = s.write
+			claim.Writes.Set(c, s.write)
 		}
 	}
 	next := applied.Newest(claim, d.state)
 	var rolled []reloader.Config
-	for c := range claim.Writes {
-		if next.Writes[c] != d.state.Writes[c] {
+	for c := range claim.Writes.All() {
+		if next.Writes.Get(c) != d.state.Writes.Get(c) {
 			rolled = append(rolled, c)
 		}
 	}
 	if len(rolled) == 0 {
 		return false, nil
 	}
-	maps.DeleteFunc(next.Writes, func(c reloader.Config, _ applied.Write) bool { return c.Cluster == "" && !d.plan.Matches(c) })
+	next.Writes = slices.DeleteFunc(next.Writes, func(of reloader.OfConfig[applied.Write]) bool {
+		return of.Config.Cluster == "" && !d.plan.Matches(of.Config)
+	})
 	if value := d.now.Annotations[mark.RequestedKey]; value != "" {
 		next.Requested = reloader.ValueID(value)
 	}

@@ -71,7 +71,7 @@ func (r Rules) draft(kind workload.Kind, before, after json.RawMessage) (*draft,
 		return nil, nil
 	}
 	d.needs = slices.Clone(d.plan.Names)
-	for c := range now.Template.References {
+	for c := range now.Template.References.All() {
 		if d.plan.Matches(c) && !slices.Contains(d.plan.Names, c) {
 			d.needs = append(d.needs, c)
 		}

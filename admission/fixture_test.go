@@ -144,10 +144,10 @@ func markOf(t testing.TB, c reloader.Config, value string) string {
 // stateOf returns the State after n rolls with configs whose only key has a value.
 func stateOf(t testing.TB, n uint64, values map[reloader.Config]string) applied.State {
 	t.Helper()
-	s := applied.State{Workload: uid, N: n, At: noon, Writes: map[reloader.Config]applied.Write{}}
+	s := applied.State{Workload: uid, N: n, At: noon}
 	for c, value := range values {
 		obj := contentOf(c, value)
-		s.Writes[c] = applied.WriteOf(obj.ResourceVersion, rulesOf(t).Ring.Digest(obj.Content), nil)
+		s.Writes.Set(c, applied.WriteOf(obj.ResourceVersion, rulesOf(t).Ring.Digest(obj.Content), nil))
 	}
 	return s
 }

@@ -150,7 +150,7 @@ func (b *board) rest(t *tracked, now time.Time) time.Duration {
 		b.states.change(t.w.Ref())
 	}
 	waits := []time.Duration{b.rollouts.deadline(t, now)}
-	for _, e := range t.edges {
+	for _, e := range t.edges.All() {
 		if e.open {
 			waits = append(waits, e.rest.Sub(now))
 		}
@@ -191,7 +191,7 @@ func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdict
 		return next{atOnce: true} // another process has rolled it, or it has changed
 	}
 	for _, c := range out.Rolled {
-		if e := t.edges[c]; e != nil && !e.behind {
+		if e := t.edges.Get(c); e != nil && !e.behind {
 			b.fallBehind(t, c, b.configs.of(c).now)
 		}
 	}

@@ -139,8 +139,8 @@ func (d *Dispatcher) sourcesOf(namespace string) (scopes map[scope][]reloader.Co
 	scopes = map[scope][]reloader.Config{}
 	for c, dependents := range b.index.byConfig {
 		needed := false
-		for ref := range dependents {
-			needed = needed || ref.Namespace == namespace
+		for _, t := range dependents {
+			needed = needed || t.w.Namespace == namespace
 		}
 		switch s := scopeOf(c); {
 		case !needed || c.Cluster != "":
@@ -183,7 +183,7 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 	say := func(to *[]string, format string, args ...any) {
 		*to = append(*to, t.w.Ref().String()+": "+fmt.Sprintf(format, args...))
 	}
-	for c, e := range t.edges {
+	for c, e := range t.edges.All() {
 		switch known := b.configs[c]; {
 		case known != nil && known.unreadable != "":
 			say(&o.Held, "%s cannot be read", c)
@@ -197,7 +197,7 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 		}
 	}
 	for c := range written.found {
-		if len(t.plan.Patterns) > 0 && c.Namespace == t.w.Namespace && t.edges[c] == nil && t.crowded == "" && t.plan.Matches(c) {
+		if len(t.plan.Patterns) > 0 && c.Namespace == t.w.Namespace && t.edges.Get(c) == nil && t.crowded == "" && t.plan.Matches(c) {
 			say(&o.Pending, "%s, which its pattern matches, was not looked at", c)
 		}
 	}

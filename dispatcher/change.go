@@ -143,9 +143,9 @@ func (h *history) knowMore(c reloader.Config, e *entry, change reloader.Change) 
 	e.last = change
 	for _, t := range h.index.byConfig[c] {
 		waits := false
-		for i, known := range t.edges[c].changes {
+		for i, known := range t.edges.Get(c).changes {
 			if known.ID == change.ID {
-				t.edges[c].changes[i], waits = change, true
+				t.edges.Get(c).changes[i], waits = change, true
 			}
 		}
 		if t.rollout != nil && t.rollout.Reload != nil {

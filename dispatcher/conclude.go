@@ -32,7 +32,7 @@ func (b *board) conclude(did done) {
 	b.states.change(t.w.Ref())
 	for c, opened := range did.s.configs {
 		v, decided := did.verdicts[c]
-		if e := t.edges[c]; e != nil && decided {
+		if e := t.edges.Get(c); e != nil && decided {
 			if e.how, e.at = v.Reason, did.at; slices.Contains(did.rolled, c) {
 				e.how = did.outcome
 			}
@@ -63,7 +63,7 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 	t, noted, writes := s.t, map[reloader.Reason][]reloader.Cause{}, map[reloader.Config]*applied.Write{}
 	for c, opened := range s.configs {
 		v, decided := verdicts[c]
-		e := t.edges[c]
+		e := t.edges.Get(c)
 		if e == nil || !decided || v.Do != plan.Note && v.Do != plan.Nothing || e.opened != opened {
 			continue
 		}
@@ -94,7 +94,7 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 
 // explained returns the changes of c that v, a note about t, is the end of.
 func (b *board) explained(t *tracked, c reloader.Config, v plan.Verdict) []reloader.Change {
-	e, known := t.edges[c], b.configs.of(c)
+	e, known := t.edges.Get(c), b.configs.of(c)
 	last := known.last
 	if e.behind && v.Reason != "" {
 		return e.changes
@@ -123,7 +123,7 @@ func (b *board) concludeRequest(s *sitting, why reloader.Reason) {
 func (b *board) rolledElsewhere(t *tracked, before applied.State) {
 	r := b.scribe.elsewhere(t, before)
 	for _, c := range r.Causes {
-		if e := t.edges[c.Config]; e != nil {
+		if e := t.edges.Get(c.Config); e != nil {
 			e.how, e.at = reloader.ReasonReloaded, t.state.At
 		}
 	}

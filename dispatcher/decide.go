@@ -93,7 +93,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 		Config: c, Wanted: decision.Reload, Why: decision.Why, AsOf: t.state.AsOf(),
 		Live: t.live(c, f), Counting: t.counting(c, f), Dormant: w.Dormant,
 	}
-	k.Entry, k.Known = t.state.Writes[c]
+	k.Entry, k.Known = t.state.Writes.Find(c)
 	if !t.shows(c, f) {
 		k.Wanted = true // it is absent, and nothing more may be shown
 	}
@@ -114,7 +114,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	if !slices.Contains(t.plan.Names, c) {
 		k.First.Listed = t.state.Listed
 	}
-	if e := t.edges[c]; e != nil && !e.unwanted.Absent() && e.unwanted.KeyID == k.Live.KeyID && e.unwanted.Sum == k.Live.Sum {
+	if e := t.edges.Get(c); e != nil && !e.unwanted.Absent() && e.unwanted.KeyID == k.Live.KeyID && e.unwanted.Sum == k.Live.Sum {
 		k.First.Mark = applied.MarkEqual // it had that content before it counted
 	}
 	return k
@@ -151,7 +151,7 @@ func (b *board) asAbsent(t *tracked, c reloader.Config, err error) bool {
 	if !b.hides(t, c) || fateOf(err) != fateNever && !apierrors.IsInternalError(err) {
 		return false
 	}
-	w, known := t.state.Writes[c]
+	w, known := t.state.Writes.Find(c)
 	return !known || w.Out || w.Absent()
 }
 
@@ -178,7 +178,7 @@ const firstRest, longestRest = 100 * time.Millisecond, 30 * time.Second
 
 // postpone has c not tried again for t for a while, after an error.
 func (b *board) postpone(t *tracked, c reloader.Config, err error) {
-	e := t.edges[c]
+	e := t.edges.Get(c)
 	if e == nil {
 		return
 	}
@@ -197,7 +197,7 @@ func (b *board) postpone(t *tracked, c reloader.Config, err error) {
 // inTurn sorts the configs of a workload, and has each workload begin at another one: workloads that depend on the same thousand configs would
 // otherwise wait for each other at every one of them, since one look at a time serves all.
 func inTurn(ref reloader.WorkloadRef, configs map[reloader.Config]int) []reloader.Config {
-	sorted := slices.SortedFunc(maps.Keys(configs), compareConfigs)
+	sorted := slices.SortedFunc(maps.Keys(configs), reloader.Config.Compare)
 	if len(sorted) == 0 {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 	if k.Known && k.Entry.Absent() {
 		return true // pods may have waited for it
 	}
-	if r := s.w.Template.References[k.Config]; r != nil && len(dialect.MissingKeys(r, d.keysBefore(k.Config))) > 0 {
+	if r := s.w.Template.References.Get(k.Config); r != nil && len(dialect.MissingKeys(r, d.keysBefore(k.Config))) > 0 {
 		return true
 	}
 	return k.Live.Seen.Before(d.readyAt()) || !k.Live.DataWritten.IsZero() && !written.Before(k.Live.DataWritten.Truncate(time.Second)) || written.After(k.Live.Seen)

@@ -47,23 +47,22 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 		state := t.rollout.State
 		r.Rollout = &state
 	}
-	for c := range t.edges {
+	for c := range t.edges.All() {
 		r.Edges = append(r.Edges, x.edge(t, c))
 	}
-	slices.SortFunc(r.Edges, func(a, b reloader.Edge) int { return compareConfigs(a.Config, b.Config) })
 	return r
 }
 
 // edge says what is known about the dependency of t on c.
 func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
-	e := t.edges[c]
+	e := t.edges.Get(c)
 	known := x.configs.of(c)
 	decision := t.decide(c, publicOf(t, c, known.now))
 	out := reloader.Edge{Config: c, Why: decision.Why, Clause: decision.Clause, UsedKeys: decision.UsedKeys}
-	if r := t.w.Template.References[c]; r != nil {
+	if r := t.w.Template.References.Get(c); r != nil {
 		out.Uses = r.Uses
 	}
-	if w, applied := t.state.Writes[c]; applied && !w.Out {
+	if w, applied := t.state.Writes.Find(c); applied && !w.Out {
 		out.Handled = reloader.Handled{KeyID: w.KeyID, Sum: wholeSum(w.Sum, known), How: e.how, At: e.at}
 		if out.Handled.How == "" {
 			out.Handled.How, out.Handled.At = reloader.ReasonBaseline, t.state.AsOf()

@@ -63,7 +63,7 @@ func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
 		Waits: t.waits(now), Missing: g.missing(t),
 		Pace: turn.Pace{Rolls: t.state.Rolls, At: t.state.At}, Slot: t.slot, Requested: t.asked(), Retry: t.retries(),
 	}
-	for c := range t.edges {
+	for c := range t.edges.All() {
 		at.Looking = at.Looking || g.intake.unanswered(c) && t.shows(c, g.configs.of(c).now)
 	}
 	return at
@@ -72,15 +72,15 @@ func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
 // missing says which configs and keys are missing without which no pod of t starts, if a dialect promises to wait for them; empty if none is.
 func (g *gate) missing(t *tracked) string {
 	waits := false
-	for c, e := range t.edges {
+	for c, e := range t.edges.All() {
 		waits = waits || e.behind && t.decide(c, g.configs.of(c).now).Waits
 	}
 	if !waits {
 		return ""
 	}
 	var missing []string
-	for c := range t.edges {
-		if r := t.w.Template.References[c]; r != nil && r.Required {
+	for c := range t.edges.All() {
+		if r := t.w.Template.References.Get(c); r != nil && r.Required {
 			f := g.configs.of(c).now
 			missing = append(missing, dialect.Missing(c, r, f.absent || !t.shows(c, f), f.digest.Keys)...)
 		}
@@ -130,10 +130,10 @@ func (g *gate) peers() iter.Seq[turn.Peer] {
 // dependents are the workloads that depend on c, as one that waits for a step of its newest write sees them.
 func (g *gate) dependents(c reloader.Config) iter.Seq[turn.Peer] {
 	return func(yield func(turn.Peer) bool) {
-		for ref, t := range g.index.byConfig[c] {
-			e := t.edges[c]
+		for _, t := range g.index.byConfig[c] {
+			e := t.edges.Get(c)
 			p := turn.Peer{
-				Workload: ref, Behind: e.behind, Going: t.going && e.behind, How: e.how, Rollout: t.rollout.Result(), Retry: t.retries(),
+				Workload: t.w.Ref(), Behind: e.behind, Going: t.going && e.behind, How: e.how, Rollout: t.rollout.Result(), Retry: t.retries(),
 			}
 			if !yield(p) {
 				return
@@ -145,7 +145,7 @@ func (g *gate) dependents(c reloader.Config) iter.Seq[turn.Peer] {
 // steps returns how far the newest writes have come that t waits for.
 func (g *gate) steps(t *tracked) map[reloader.Config]turn.Step {
 	steps := map[reloader.Config]turn.Step{}
-	for c, e := range t.edges {
+	for c, e := range t.edges.All() {
 		if !e.behind {
 			continue
 		}
@@ -161,11 +161,11 @@ func (g *gate) steps(t *tracked) map[reloader.Config]turn.Step {
 // nextAfter has those tried that may go now that something has become of t. The others look again by themselves within a minute.
 func (g *gate) nextAfter(t *tracked) {
 	if g.HaltOnFailedRollouts {
-		for c := range t.edges {
+		for c := range t.edges.All() {
 			var held []turn.Held
-			for ref, other := range g.index.byConfig[c] {
+			for _, other := range g.index.byConfig[c] {
 				if other.hold.ForOthers() {
-					held = append(held, turn.Held{Workload: ref, Since: other.hold.Since})
+					held = append(held, turn.Held{Workload: other.w.Ref(), Since: other.hold.Since})
 				}
 			}
 			if len(held) > 0 {
@@ -199,10 +199,10 @@ func (g *gate) nextInCrowd() {
 
 // letOthersTry has the workloads tried that may wait for t.
 func (g *gate) letOthersTry(t *tracked) {
-	for c := range t.edges {
-		for ref, other := range g.index.byConfig[c] {
-			if other.edges[c].behind {
-				g.workloadQ.Add(ref)
+	for c := range t.edges.All() {
+		for _, other := range g.index.byConfig[c] {
+			if other.edges.Get(c).behind {
+				g.workloadQ.Add(other.w.Ref())
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func (d *looker) expand(ctx context.Context, t *tracked) error {
 			d.unlock()
 			return fmt.Errorf("list %ss of %s: %w", kind, ref.Namespace, err)
 		}
-		found = append(found, slices.SortedFunc(maps.Keys(configs), compareConfigs)...)
+		found = append(found, slices.SortedFunc(maps.Keys(configs), reloader.Config.Compare)...)
 		if err == nil {
 			metas[kind] = []dialect.ConfigMeta{}
 		}
@@ -106,7 +106,7 @@ func (b *board) match(t *tracked, p *dialect.Plan, configs []reloader.Config) {
 	}
 	for _, known := range []bool{true, false} {
 		for _, c := range configs {
-			if _, has := t.state.Writes[c]; has == known && p.Matches(c) {
+			if _, has := t.state.Writes.Find(c); has == known && p.Matches(c) {
 				b.index.match(t, c)
 			}
 		}

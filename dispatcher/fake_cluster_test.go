@@ -245,7 +245,7 @@ func (c *cluster) lacksConfig(obj scenario.Typed) bool {
 	if w.Template.Scheduler == dialect.NoScheduler {
 		return true
 	}
-	for config, reference := range w.Template.References {
+	for config, reference := range w.Template.References.All() {
 		if _, there := c.objects[configRef(config)]; !there && reference.Required {
 			return true
 		}

@@ -24,11 +24,11 @@ func (d *Dispatcher) Followed() []reloader.Follow {
 			continue
 		}
 		namespaces := map[string]bool{}
-		for ref := range dependents {
-			if !namespaces[ref.Namespace] {
-				wanted[ref.Namespace] = append(wanted[ref.Namespace], c)
+		for _, t := range dependents {
+			if !namespaces[t.w.Namespace] {
+				wanted[t.w.Namespace] = append(wanted[t.w.Namespace], c)
 			}
-			namespaces[ref.Namespace] = true
+			namespaces[t.w.Namespace] = true
 		}
 	}
 	ask, leftOut := d.fleet.Follow(wanted)
@@ -40,9 +40,9 @@ func (d *Dispatcher) Followed() []reloader.Follow {
 
 // reopenAll has it decided again what c is to the workloads that depend on it.
 func (b *board) reopenAll(c reloader.Config) {
-	for ref, t := range b.index.byConfig[c] {
-		t.edges[c].reopen()
-		b.workloadQ.Add(ref)
+	for _, t := range b.index.byConfig[c] {
+		t.edges.Get(c).reopen()
+		b.workloadQ.Add(t.w.Ref())
 	}
 }
 

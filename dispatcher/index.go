@@ -16,7 +16,7 @@ import (
 // index finds workloads by the configs they depend on.
 type index struct {
 	byRef    map[reloader.WorkloadRef]*tracked
-	byConfig map[reloader.Config]map[reloader.WorkloadRef]*tracked
+	byConfig map[reloader.Config][]*tracked
 	// patterned has, for each namespace, the workloads with patterns.
 	patterned map[string]map[reloader.WorkloadRef]*tracked
 	// edges is how many edges the workloads of each namespace have together.
@@ -26,7 +26,7 @@ type index struct {
 func newIndex() *index {
 	return &index{
 		byRef:     map[reloader.WorkloadRef]*tracked{},
-		byConfig:  map[reloader.Config]map[reloader.WorkloadRef]*tracked{},
+		byConfig:  map[reloader.Config][]*tracked{},
 		patterned: map[string]map[reloader.WorkloadRef]*tracked{},
 		edges:     map[string]int{},
 	}
@@ -44,7 +44,7 @@ func (x *index) put(t *tracked) {
 	} else {
 		drop(x.patterned, ref.Namespace, ref)
 	}
-	for c := range t.edges {
+	for c := range slices.Clone(t.edges).All() {
 		if !t.plan.Matches(c) {
 			x.unlink(t, c)
 		}
@@ -53,7 +53,7 @@ func (x *index) put(t *tracked) {
 		x.link(t, c)
 	}
 	// Not everything that a pattern matches can be listed, but what w refers to is known by name.
-	for c := range t.w.Template.References {
+	for c := range t.w.Template.References.All() {
 		if t.plan.Matches(c) {
 			x.match(t, c)
 		}
@@ -65,7 +65,7 @@ const maxNamespaceEdges = 50_000
 
 // link makes c an edge of t, unless the namespace has as many as it may. A new edge is open.
 func (x *index) link(t *tracked, c reloader.Config) {
-	if t.edges[c] != nil {
+	if t.edges.Get(c) != nil {
 		return
 	}
 	if x.edges[t.w.Namespace] >= maxNamespaceEdges {
@@ -73,13 +73,13 @@ func (x *index) link(t *tracked, c reloader.Config) {
 		return
 	}
 	x.edges[t.w.Namespace]++
-	t.edges[c] = &edge{open: true}
-	put(x.byConfig, c, t.w.Ref(), t)
+	t.edges.Set(c, &edge{open: true})
+	x.byConfig[c] = append(x.byConfig[c], t)
 }
 
 // match makes c, which a pattern of t matches, an edge of t, unless t has as many as it may.
 func (x *index) match(t *tracked, c reloader.Config) {
-	if t.edges[c] == nil && len(t.edges) >= dialect.MaxConfigs {
+	if t.edges.Get(c) == nil && len(t.edges) >= dialect.MaxConfigs {
 		t.crowded = fmt.Sprintf("dependencies: the patterns of the workload match more than %d configs; those found beyond that number reload nothing", dialect.MaxConfigs)
 		return
 	}
@@ -88,8 +88,15 @@ func (x *index) match(t *tracked, c reloader.Config) {
 
 func (x *index) unlink(t *tracked, c reloader.Config) {
 	x.release(t.w.Namespace, 1)
-	delete(t.edges, c)
-	drop(x.byConfig, c, t.w.Ref())
+	t.edges.Delete(c)
+	x.leave(t, c)
+}
+
+// leave takes t from those that depend on c.
+func (x *index) leave(t *tracked, c reloader.Config) {
+	if x.byConfig[c] = slices.DeleteFunc(x.byConfig[c], func(o *tracked) bool { return o == t }); len(x.byConfig[c]) == 0 {
+		delete(x.byConfig, c)
+	}
 }
 
 func (x *index) remove(ref reloader.WorkloadRef) {
@@ -97,8 +104,8 @@ func (x *index) remove(ref reloader.WorkloadRef) {
 	if t == nil {
 		return
 	}
-	for c := range t.edges {
-		drop(x.byConfig, c, ref)
+	for c := range t.edges.All() {
+		x.leave(t, c)
 	}
 	x.release(ref.Namespace, len(t.edges))
 	drop(x.patterned, ref.Namespace, ref)
@@ -119,10 +126,7 @@ func (x *index) dependents(c reloader.Config) []*tracked {
 			x.match(t, c)
 		}
 	}
-	found := make([]*tracked, 0, len(x.byConfig[c]))
-	for _, t := range x.byConfig[c] {
-		found = append(found, t)
-	}
+	found := slices.Clone(x.byConfig[c])
 	slices.SortFunc(found, func(a, b *tracked) int { return compareRefs(a.w.Ref(), b.w.Ref()) })
 	return found
 }
@@ -152,8 +156,6 @@ func (x *index) scopes() []scope {
 }
 
 func compareRefs(a, b reloader.WorkloadRef) int { return strings.Compare(a.String(), b.String()) }
-
-func compareConfigs(a, b reloader.Config) int { return strings.Compare(a.String(), b.String()) }
 
 func put[K comparable, V any](m map[K]map[reloader.WorkloadRef]V, key K, ref reloader.WorkloadRef, v V) {
 	if m[key] == nil {

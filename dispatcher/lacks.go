@@ -20,7 +20,7 @@ const maxMissing = 20
 // lacks returns what t names or refers to and is not there, sorted: the first ones.
 func (x *scribe) lacks(t *tracked) (missing []reloader.Missing) {
 	waits := slices.ContainsFunc(t.plan.Enabled, func(dl *dialect.Dialect) bool { return dl.Waits })
-	for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
+	for c := range t.edges.All() {
 		m, ok := x.lack(t, c)
 		if !ok || len(missing) == maxMissing {
 			continue
@@ -44,8 +44,8 @@ func (x *scribe) lacks(t *tracked) (missing []reloader.Missing) {
 // findsNow reports whether a pattern of t that found nothing when configs were listed finds one that was seen since.
 func (x *scribe) findsNow(t *tracked, m reloader.Missing) bool {
 	return slices.ContainsFunc(t.plan.Patterns, func(p dialect.Pattern) bool {
-		return p.Clause == m.Clause && p.String() == m.Pattern && slices.ContainsFunc(slices.Collect(maps.Keys(t.edges)), func(c reloader.Config) bool {
-			known := x.configs.of(c)
+		return p.Clause == m.Clause && p.String() == m.Pattern && slices.ContainsFunc(t.edges, func(of reloader.OfConfig[*edge]) bool {
+			c, known := of.Config, x.configs.of(of.Config)
 			return c.Kind == p.Kind && c.Cluster == "" && known.looked() && !known.now.absent && p.Finds(dialect.ConfigMeta{Config: c, Labels: known.now.Labels})
 		})
 	})
@@ -59,7 +59,7 @@ func samePattern(a, b reloader.Missing) bool {
 func (x *scribe) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
 	known := x.configs.of(c)
 	f, looked := known.now, known.looked()
-	r := t.w.Template.References[c]
+	r := t.w.Template.References.Get(c)
 	switch {
 	case c.Cluster != "" || c.Kind.External() || !slices.Contains(t.plan.Names, c):
 		return reloader.Missing{}, false
@@ -95,10 +95,10 @@ func (x *scribe) hasTwin(t *tracked, c reloader.Config) bool {
 			f = known.now
 		}
 		shown := t.shows(twin, f)
-		if _, edge := t.edges[twin]; twin == c || !edge || shown && !looked || t.decide(twin, f).Clause != clause {
+		if _, edge := t.edges.Find(twin); twin == c || !edge || shown && !looked || t.decide(twin, f).Clause != clause {
 			continue
 		}
-		if shown && !f.absent || compareConfigs(twin, c) < 0 {
+		if shown && !f.absent || reloader.Config.Compare(twin, c) < 0 {
 			return true
 		}
 	}
@@ -111,7 +111,7 @@ func (x *scribe) nearConfig(w *workload.Workload, c reloader.Config) string {
 		return ""
 	}
 	var used []string
-	for o := range w.Template.References {
+	for o := range w.Template.References.All() {
 		switch known := x.configs[o]; {
 		case known.looked() && known.now.absent || o == c:
 		case o.Name == c.Name && o.Kind != c.Kind:
@@ -140,10 +140,10 @@ const maxUnreadable = 5
 
 // unreadable returns what t asks for and cannot be read.
 func (x *scribe) unreadable(t *tracked) (found []reloader.Unreadable) {
-	for _, c := range slices.SortedFunc(maps.Keys(t.edges), compareConfigs) {
+	for c := range t.edges.All() {
 		known := x.configs.of(c)
 		foreign := c.Cluster == "" && c.Namespace != t.w.Namespace
-		if w, begun := t.state.Writes[c]; known.now.unanswered != nil && (!begun || w.Out) && len(found) < maxUnreadable {
+		if w, begun := t.state.Writes.Find(c); known.now.unanswered != nil && (!begun || w.Out) && len(found) < maxUnreadable {
 			found = append(found, reloader.Unreadable{Config: c, Message: known.now.unanswered.Error()})
 			continue
 		}

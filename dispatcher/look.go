@@ -146,7 +146,8 @@ func (b *board) noteRead(c reloader.Config, err error) {
 		return
 	}
 	e.unreadable = now
-	for ref, t := range b.index.byConfig[c] {
+	for _, t := range b.index.byConfig[c] {
+		ref := t.w.Ref()
 		if c.Cluster != "" && now != "" {
 			b.Announcer.Complain(t.w, now)
 		}

@@ -59,7 +59,7 @@ func (d *decider) valuesOf(ctx context.Context, s *sitting, dl *dialect.Dialect,
 func (d *decider) othersOf(ctx context.Context, s *sitting, m plan.Carried, c reloader.Config) (values []string, err error) {
 	d.lock()
 	var others []reloader.Config
-	for o := range s.t.edges {
+	for o := range s.t.edges.All() {
 		if o != c && o.Cluster == "" && m.Tool.Shares(s.w, c, o) {
 			others = append(others, o)
 		}

@@ -69,7 +69,7 @@ func (d *looker) needsContent(c reloader.Config, meta live.Meta) bool {
 		return true
 	}
 	for _, t := range b.index.byConfig[c] {
-		w, known := t.state.Writes[c]
+		w, known := t.state.Writes.Find(c)
 		if !known || w.Out || w.Version != meta.ResourceVersion || !w.Absent() && !d.Ring.Knows(w.KeyID) || w.Filter != "" || t.decide(c, fact{Meta: meta}).Counts != nil {
 			return true
 		}

@@ -84,7 +84,7 @@ func (b *board) adoptRecord(t *tracked) {
 	}
 	t.reload = r.LastReload
 	for _, e := range r.Edges {
-		if edge := t.edges[e.Config]; edge != nil && strings.HasPrefix(e.Handled.Sum, t.state.Writes[e.Config].Sum) {
+		if edge := t.edges.Get(e.Config); edge != nil && strings.HasPrefix(e.Handled.Sum, t.state.Writes.Get(e.Config).Sum) {
 			edge.how, edge.at = e.Handled.How, e.Handled.At
 			if e.Pending != "" {
 				edge.wait = edge.wait.Heard(r.WaitsSince, time.Now())
@@ -105,10 +105,10 @@ func (b *board) recordUnsaid(t *tracked, r reloader.WorkloadRecord) {
 	if t.state.N == 0 || r.LastReload == b.scribe.rollID(t, t.state) {
 		return
 	}
-	before := applied.State{Writes: map[reloader.Config]applied.Write{}}
+	before := applied.State{}
 	for _, e := range r.Edges {
-		if w := t.state.Writes[e.Config]; strings.HasPrefix(e.Handled.Sum, w.Sum) {
-			before.Writes[e.Config] = w
+		if w := t.state.Writes.Get(e.Config); strings.HasPrefix(e.Handled.Sum, w.Sum) {
+			before.Writes.Set(e.Config, w)
 		}
 	}
 	b.rolledElsewhere(t, before)

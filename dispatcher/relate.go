@@ -11,7 +11,7 @@ import (
 // relate compares f, the newest look at c, with the state of t. A change that may roll t waits for its window; one that needs a note or evidence is decided
 // at once. before is the look before f.
 func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
-	e := t.edges[c]
+	e := t.edges.Get(c)
 	if e == nil || e.open && before.sameAs(f) {
 		return // nothing new to decide about
 	}
@@ -19,7 +19,7 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 	if was, is := !before.absent && t.shows(c, before), !f.absent && t.shows(c, f); was != is || before.began.IsZero() {
 		b.recordQ.AddAfter(ref, recordDelay) // the record has what is missing
 	}
-	w, known := t.state.Writes[c]
+	w, known := t.state.Writes.Find(c)
 	counting := t.counting(c, f)
 	relation := applied.Same
 	if known && !w.Out {
@@ -49,7 +49,7 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 
 // fallBehind has t wait for its debounce window because of f.
 func (b *board) fallBehind(t *tracked, c reloader.Config, f fact) {
-	e, now := t.edges[c], time.Now()
+	e, now := t.edges.Get(c), time.Now()
 	change := b.configs.of(c).last
 	if n := len(e.changes); e.behind && n > 0 && e.changes[n-1].ID == change.ID {
 		return

@@ -52,7 +52,7 @@ func (x *scribe) rolled(did done) reloader.Reload {
 	s, t := did.s, did.s.t
 	causes := []reloader.Cause{}
 	for _, c := range did.rolled {
-		causes = append(causes, x.causes(t, c, t.edges[c].causing())...)
+		causes = append(causes, x.causes(t, c, t.edges.Get(c).causing())...)
 	}
 	r := x.reload(t, s.w, did.outcome, s.began, causes)
 	if r.Attempts = t.attempts + 1; r.Outcome == reloader.ReasonReloaded {
@@ -77,13 +77,13 @@ func (x *scribe) rollID(t *tracked, s applied.State) string {
 // elsewhere describes the roll that brought t to its State, and that this process did not make.
 func (x *scribe) elsewhere(t *tracked, before applied.State) reloader.Reload {
 	causes := []reloader.Cause{}
-	for c, w := range t.state.Writes {
-		if before.Writes[c] == w {
+	for c, w := range t.state.Writes.All() {
+		if before.Writes.Get(c) == w {
 			continue
 		}
-		known := x.causes(t, c, t.edges[c].causing())
+		known := x.causes(t, c, t.edges.Get(c).causing())
 		if len(known) == 0 || known[len(known)-1].NewSum == "" && !w.Absent() {
-			known = []reloader.Cause{{Config: c, OldSum: before.Writes[c].Sum, NewSum: w.Sum, VerifiedAt: t.state.At, Source: reloader.SourceSweep}}
+			known = []reloader.Cause{{Config: c, OldSum: before.Writes.Get(c).Sum, NewSum: w.Sum, VerifiedAt: t.state.At, Source: reloader.SourceSweep}}
 		}
 		causes = append(causes, known...)
 	}

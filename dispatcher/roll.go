@@ -127,7 +127,7 @@ func (d *roller) patch(ctx context.Context, did done, out plan.Outcome) (*worklo
 func (b *board) intend(did done) bool {
 	t := did.s.t
 	for _, c := range did.rolled {
-		if t.live(c, b.configs.of(c).now).Version != did.state.Writes[c].Version {
+		if t.live(c, b.configs.of(c).now).Version != did.state.Writes.Get(c).Version {
 			return false
 		}
 	}

@@ -99,12 +99,12 @@ func (b *board) joinState(t *tracked, newest applied.State) {
 	before := t.state
 	t.state = newest
 	changed := newest.N != before.N
-	for c, w := range newest.Writes {
-		if old, known := before.Writes[c]; known && old == w {
+	for c, w := range newest.Writes.All() {
+		if old, known := before.Writes.Find(c); known && old == w {
 			continue
 		}
 		changed = true
-		if e := t.edges[c]; e != nil {
+		if e := t.edges.Get(c); e != nil {
 			e.reopen()
 		}
 	}
@@ -128,7 +128,7 @@ func (l *states) note(t *tracked, writes map[reloader.Config]*applied.Write, at 
 
 // outOf returns the write that says that a workload of State s does not want c any more.
 func outOf(s applied.State, c reloader.Config) *applied.Write {
-	w := s.Writes[c]
+	w := s.Writes.Get(c)
 	w.Out = true
 	return &w
 }
@@ -142,7 +142,7 @@ func (l *states) release(ref reloader.WorkloadRef, t *tracked, gone bool) {
 		delete(l.texts, ref)
 	case !gone && t != nil:
 		writes := make(map[reloader.Config]*applied.Write, len(t.state.Writes))
-		for c := range t.state.Writes {
+		for c := range t.state.Writes.All() {
 			writes[c] = outOf(t.state, c)
 		}
 		l.note(t, writes, time.Now())

@@ -65,7 +65,7 @@ func (b *board) settled() bool {
 		if t.relist && len(t.plan.Patterns) > 0 && !failed(t.tries) {
 			return false
 		}
-		for _, e := range t.edges {
+		for _, e := range t.edges.All() {
 			if e.open && !e.behind && !failed(e.tries) {
 				return false
 			}

@@ -52,7 +52,7 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 		if t != nil {
 			b.rollouts.overtake(t, "it was created again")
 		}
-		t = &tracked{in: b.common, w: w, plan: &dialect.Plan{Workload: w}, edges: map[reloader.Config]*edge{}}
+		t = &tracked{in: b.common, w: w, plan: &dialect.Plan{Workload: w}}
 		t.relist = true
 		b.states.adopt(t, p)
 	}
@@ -91,7 +91,7 @@ func (d *common) compile(w *workload.Workload) dialect.Plan {
 			names[i] = home
 		}
 	}
-	slices.SortFunc(names, compareConfigs)
+	slices.SortFunc(names, reloader.Config.Compare)
 	p.Names = slices.Compact(names)
 	return p
 }
@@ -134,13 +134,13 @@ func (d *common) complain(t *tracked, known []string) {
 
 // reopen has everything about t decided again that may have become another answer since its annotations or template changed.
 func (b *board) reopen(t *tracked) {
-	for _, e := range t.edges {
+	for _, e := range t.edges.All() {
 		e.reopen()
 	}
 	writes := map[reloader.Config]*applied.Write{}
-	for c, w := range t.state.Writes {
+	for c, w := range t.state.Writes.All() {
 		switch {
-		case t.edges[c] != nil || w.Out:
+		case t.edges.Get(c) != nil || w.Out:
 		case t.plan.Matches(c): // a pattern wants it, whether it is still there or not
 			b.index.match(t, c)
 		default:

@@ -28,7 +28,7 @@ type tracked struct {
 	w    *workload.Workload
 	plan *dialect.Plan
 	// edges are the configs that w depends on: those that its plan names and those that its patterns were seen to match.
-	edges map[reloader.Config]*edge
+	edges reloader.ByConfig[*edge]
 	carried
 	listing
 	pace
@@ -78,7 +78,7 @@ type pace struct {
 
 // behind reports whether t waits for anything.
 func (t *tracked) behind() bool {
-	for _, e := range t.edges {
+	for _, e := range t.edges.All() {
 		if e.behind {
 			return true
 		}
@@ -89,7 +89,7 @@ func (t *tracked) behind() bool {
 // waits returns what t is behind by, without what rests at a time.
 func (t *tracked) waits(now time.Time) map[reloader.Config]turn.Wait {
 	waits := map[reloader.Config]turn.Wait{}
-	for c, e := range t.edges {
+	for c, e := range t.edges.All() {
 		if e.behind && !e.rests(now) {
 			waits[c] = e.wait
 		}
@@ -99,7 +99,7 @@ func (t *tracked) waits(now time.Time) map[reloader.Config]turn.Wait {
 
 // behindSince returns since when t waits for the oldest of its changes; zero if it waits for none.
 func (t *tracked) behindSince() (since time.Time) {
-	for _, e := range t.edges {
+	for _, e := range t.edges.All() {
 		if e.behind {
 			since = earlierOf(since, e.wait.Since())
 		}
@@ -111,7 +111,7 @@ func (t *tracked) behindSince() (since time.Time) {
 // behind by.
 func (t *tracked) open(now time.Time, behind bool) map[reloader.Config]int {
 	found := map[reloader.Config]int{}
-	for c, e := range t.edges {
+	for c, e := range t.edges.All() {
 		if e.open && (behind || !e.behind) && !e.rests(now) {
 			found[c] = e.opened
 		}
@@ -211,7 +211,7 @@ func (t *tracked) knowsAnother(dl *dialect.Dialect, c reloader.Config) bool {
 		return false // it has the mark that it had when it was seen first
 	}
 	for _, o := range t.plan.Only(dl).Names {
-		if w, known := t.state.Writes[o]; o != c && known && !w.Out {
+		if w, known := t.state.Writes.Find(o); o != c && known && !w.Out {
 			return true
 		}
 	}

@@ -58,7 +58,7 @@ func TestConfigKinds(t *testing.T) {
 		}
 		w := &workload.Workload{Kind: workload.Deployment.Kind}
 		w.Namespace, w.Name, w.Annotations = "shop", "web", map[string]string{"reroll.dev/auto": "true"}
-		w.Template.References = map[reloader.Config]*workload.Reference{config: {Uses: []reloader.Use{{How: workload.UseEnvFrom, Container: "main"}}}}
+		w.Template.References = reloader.ByConfigOf(map[reloader.Config]*workload.Reference{config: {Uses: []reloader.Use{{How: workload.UseEnvFrom, Container: "main"}}}})
 		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
 		if d := plan.Decide(dialect.ConfigMeta{Config: config}); !d.Reload {
 			t.Errorf("%s: a workload that refers to it and asks for its references does not reload for it: %+v", of.Kind, d)

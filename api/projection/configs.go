@@ -2,7 +2,6 @@ package projection
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -37,13 +36,13 @@ type configs map[ConfigKey]*config
 type config struct {
 	latest     *reloader.Change
 	seq        uint64
-	dependents map[WorkloadKey]struct{}
+	dependents []WorkloadKey
 }
 
 func (c configs) at(key ConfigKey) *config {
 	e, ok := c[key]
 	if !ok {
-		e = &config{dependents: map[WorkloadKey]struct{}{}}
+		e = &config{}
 		c[key] = e
 	}
 	return e
@@ -54,7 +53,7 @@ func (c configs) get(key ConfigKey) (*ConfigState, bool) {
 	if !ok {
 		return nil, false
 	}
-	return &ConfigState{Key: key, Latest: e.latest, Dependents: slices.SortedFunc(maps.Keys(e.dependents), WorkloadKey.Compare)}, true
+	return &ConfigState{Key: key, Latest: e.latest, Dependents: slices.Clone(e.dependents)}, true
 }
 
 // changed records a change. A report about a followed config of another cluster counts only without one from the owner.
@@ -85,7 +84,10 @@ func (c configs) link(key WorkloadKey, old, next *reloader.WorkloadRecord) {
 		for _, edge := range next.Edges {
 			of := KeyOf(key.Cluster, edge.Config)
 			asked[of] = true
-			c.at(of).dependents[key] = struct{}{}
+			e := c.at(of)
+			if at, known := slices.BinarySearchFunc(e.dependents, key, WorkloadKey.Compare); !known {
+				e.dependents = slices.Insert(e.dependents, at, key)
+			}
 		}
 	}
 	if old == nil {
@@ -94,7 +96,9 @@ func (c configs) link(key WorkloadKey, old, next *reloader.WorkloadRecord) {
 	for _, edge := range old.Edges {
 		of := KeyOf(key.Cluster, edge.Config)
 		if e, ok := c[of]; ok && !asked[of] {
-			delete(e.dependents, key)
+			if at, known := slices.BinarySearchFunc(e.dependents, key, WorkloadKey.Compare); known {
+				e.dependents = slices.Delete(e.dependents, at, at+1)
+			}
 			if e.latest == nil && len(e.dependents) == 0 {
 				delete(c, of)
 			}

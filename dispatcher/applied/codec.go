@@ -51,7 +51,7 @@ func (s State) Annotation() string {
 		strconv.FormatInt(hundredths(s.Rolls), 10), "-" + s.Requested,
 	}
 	short := len(s.Writes) > maxNamed
-	for c, w := range s.Writes {
+	for c, w := range s.Writes.All() {
 		switch {
 		case w.Out:
 		case short:
@@ -99,7 +99,7 @@ func Parse(text, uid string, wanted []reloader.Config) (State, error) {
 	for _, c := range wanted {
 		hashed[nameHash(c)] = c
 	}
-	s := State{Workload: uid, N: n, At: timeOf(at), Mark: mark, Rolls: float64(rolls) / 100, Requested: requested, Writes: map[reloader.Config]Write{}}
+	s := State{Workload: uid, N: n, At: timeOf(at), Mark: mark, Rolls: float64(rolls) / 100, Requested: requested}
 	for _, word := range words[heads:last] {
 		name, value, _ := strings.Cut(word, "=")
 		w, ok := parseWrite(value)
@@ -108,11 +108,11 @@ func Parse(text, uid string, wanted []reloader.Config) (State, error) {
 			c, wants = parseConfig(name)
 			ok = ok && wants
 		}
-		if _, twice := s.Writes[c]; !ok || w.Out || wants && twice {
+		if _, twice := s.Writes.Find(c); !ok || w.Out || wants && twice {
 			return State{}, ErrDamaged
 		}
 		if wants {
-			s.Writes[c] = w
+			s.Writes.Set(c, w)
 		}
 	}
 	return s, nil
@@ -140,7 +140,7 @@ func (s State) Ledger() string {
 		format, s.Workload, s.N, seconds(s.At), s.Mark, hundredths(s.Rolls), seconds(s.Noted), seconds(s.Listed),
 		make(map[string]string, len(s.Writes)), s.Requested, s.Retried,
 	}
-	for c, w := range s.Writes {
+	for c, w := range s.Writes.All() {
 		r.Writes[c.String()] = w.text()
 	}
 	text, _ := json.Marshal(r) // strings and numbers
@@ -167,7 +167,7 @@ func ParseLedger(text, uid string) (State, error) {
 	s := State{
 		Workload: uid, N: r.N, At: timeOf(r.At), Mark: r.Mark, Rolls: float64(max(0, r.Rolls)) / 100,
 		Noted: timeOf(r.Noted), Listed: timeOf(r.Listed), Requested: r.Requested, Retried: r.Retried,
-		Writes: make(map[reloader.Config]Write, len(r.Writes)),
+		Writes: make(reloader.ByConfig[Write], 0, len(r.Writes)),
 	}
 	for name, value := range r.Writes {
 		c, ok := parseConfig(name)
@@ -175,7 +175,7 @@ func ParseLedger(text, uid string) (State, error) {
 		if !ok || !fine {
 			return State{}, ErrDamaged
 		}
-		s.Writes[c] = w
+		s.Writes.Set(c, w)
 	}
 	return s, nil
 }

@@ -3,7 +3,7 @@ package applied_test
 import (
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
 	"reflect"
 	"strings"
 	"testing"
@@ -24,21 +24,21 @@ func someState() applied.State {
 	return applied.State{
 		Workload: uid, N: 7, Mark: "d41d8cd98f00b204e9800998ecf8427e", At: time.Unix(1_800_000_000, 0).UTC(), Noted: time.Unix(1_800_000_100, 0).UTC(), Listed: time.Unix(1_800_000_200, 0).UTC(),
 		Rolls: 2.75, Requested: "0a1b", Retried: "2c3d",
-		Writes: map[reloader.Config]applied.Write{
+		Writes: reloader.ByConfigOf(map[reloader.Config]applied.Write{
 			configNamed("a"): {Version: "12", KeyID: "0123456789ab", Sum: "0123456789abcdef"},
 			configNamed("b"): {Version: "13", KeyID: "0123456789ab", Sum: "ff", Used: "0f", Filter: "f1"},
 			configNamed("c"): {},
 			{Cluster: "hub", Kind: reloader.Secret, Namespace: "shop", Name: "d"}: {Version: "14", KeyID: "k", Sum: "1"},
 			configNamed("e"): {Version: "15", KeyID: "k", Sum: "2", Out: true},
 			configNamed("f"): {Out: true},
-		},
+		}),
 	}
 }
 
 // onObject returns what the annotation keeps of s.
 func onObject(s applied.State) applied.State {
-	s.Noted, s.Listed, s.Retried, s.Writes = time.Time{}, time.Time{}, "", maps.Clone(s.Writes)
-	maps.DeleteFunc(s.Writes, func(_ reloader.Config, w applied.Write) bool { return w.Out })
+	s.Noted, s.Listed, s.Retried = time.Time{}, time.Time{}, ""
+	s.Writes = slices.DeleteFunc(slices.Clone(s.Writes), func(of reloader.OfConfig[applied.Write]) bool { return of.Value.Out })
 	return s
 }
 
@@ -69,11 +69,11 @@ func TestCodec(t *testing.T) {
 }
 
 func TestManyEntries(t *testing.T) {
-	s := applied.State{Workload: uid, N: 1, Writes: map[reloader.Config]applied.Write{}}
+	s := applied.State{Workload: uid, N: 1}
 	var wanted []reloader.Config
 	for i := range 1000 {
 		c := configNamed(fmt.Sprintf("%0250d", i))
-		s.Writes[c] = applied.Write{Version: "123456789", KeyID: "0123456789ab", Sum: "0123456789abcdef"}
+		s.Writes.Set(c, applied.Write{Version: "123456789", KeyID: "0123456789ab", Sum: "0123456789abcdef"})
 		wanted = append(wanted, c)
 	}
 	text := s.Annotation()
@@ -151,9 +151,9 @@ func FuzzParseLedger(f *testing.F) {
 func FuzzAnnotation(f *testing.F) {
 	f.Add(uint64(1), int64(1), 1.5, "r", "a", "12", "k", "s", "u", "f")
 	f.Fuzz(func(t *testing.T, n uint64, at int64, rolls float64, requested, name, version, key, sum, used, filter string) {
-		s := applied.State{Workload: uid, N: n, At: time.Unix(at, 0), Rolls: rolls, Requested: requested, Writes: map[reloader.Config]applied.Write{
+		s := applied.State{Workload: uid, N: n, At: time.Unix(at, 0), Rolls: rolls, Requested: requested, Writes: reloader.ByConfigOf(map[reloader.Config]applied.Write{
 			configNamed(name): {Version: version, KeyID: key, Sum: sum, Used: used, Filter: filter},
-		}}
+		})}
 		got, err := applied.Parse(s.Annotation(), uid, nil)
 		if err != nil {
 			return

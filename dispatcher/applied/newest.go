@@ -1,6 +1,8 @@
 package applied
 
 import (
+	"slices"
+
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -23,14 +25,11 @@ func Newest(object, ledger State) State {
 	if object.N > ledger.N {
 		newest.Rolls, newest.Requested = object.Rolls, object.Requested
 	}
-	newest.Writes = make(map[reloader.Config]Write, len(ledger.Writes))
-	for c, l := range ledger.Writes {
-		newest.Writes[c] = l
-	}
-	for c, o := range object.Writes {
-		l, both := ledger.Writes[c]
+	newest.Writes = slices.Clone(ledger.Writes)
+	for c, o := range object.Writes.All() {
+		l, both := ledger.Writes.Find(c)
 		if !both || newer(c, o, l, object.N > ledger.N) {
-			newest.Writes[c] = o
+			newest.Writes.Set(c, o)
 		}
 	}
 	return newest

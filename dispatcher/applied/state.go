@@ -2,7 +2,7 @@ package applied
 
 import (
 	"cmp"
-	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +49,7 @@ type State struct {
 	// Mark is the hash that roll N wrote into the pod template. Anyone who rolls sets it.
 	Mark string
 	// Writes has the write that each config was applied by.
-	Writes map[reloader.Config]Write
+	Writes reloader.ByConfig[Write]
 	// Noted is when something was last noted that is not a roll. It is in the ledger alone, as is Listed: when the workload's patterns were
 	// last matched against all configs, so that a config that is new to the workload and older was there; zero if they have changed since.
 	Noted, Listed time.Time
@@ -75,7 +75,7 @@ func (s State) AsOf() time.Time {
 // Contents returns the content that s has applied of each config, as the hash in the pod template takes it.
 func (s State) Contents() map[reloader.Config]string {
 	contents := make(map[reloader.Config]string, len(s.Writes))
-	for c, w := range s.Writes {
+	for c, w := range s.Writes.All() {
 		if !w.Out {
 			contents[c] = w.KeyID + ":" + w.Sum + ":" + w.Used
 		}
@@ -88,15 +88,12 @@ func (s State) Note(writes map[reloader.Config]*Write, now time.Time) State {
 	if len(writes) == 0 {
 		return s
 	}
-	s.Writes = maps.Clone(s.Writes)
-	if s.Writes == nil {
-		s.Writes = map[reloader.Config]Write{}
-	}
+	s.Writes = slices.Clone(s.Writes)
 	for c, w := range writes {
 		if w == nil {
-			delete(s.Writes, c)
+			s.Writes.Delete(c)
 		} else {
-			s.Writes[c] = *w
+			s.Writes.Set(c, *w)
 		}
 	}
 	s.Noted = now
@@ -105,8 +102,7 @@ func (s State) Note(writes map[reloader.Config]*Write, now time.Time) State {
 
 // Roll returns s after one more roll. It drops dependencies that the workload no longer has.
 func (s State) Roll(now time.Time) State {
-	s.Writes = maps.Clone(s.Writes)
-	maps.DeleteFunc(s.Writes, func(_ reloader.Config, w Write) bool { return w.Out })
+	s.Writes = slices.DeleteFunc(slices.Clone(s.Writes), func(of reloader.OfConfig[Write]) bool { return of.Value.Out })
 	s.N, s.At = s.N+1, now
 	return s
 }

@@ -21,7 +21,7 @@ func CountingOf(c reloader.Config, by dialect.Decision, created, deleted bool) a
 // FirstOf returns what w says about c at first sight. born is when the ledger was born.
 func FirstOf(w *workload.Workload, c reloader.Config, born time.Time) applied.First {
 	first := applied.First{Written: WrittenAt(w), Born: born}
-	if r := w.Template.References[c]; r != nil {
+	if r := w.Template.References.Get(c); r != nil {
 		first.Required = r.Required
 	}
 	if w.Roll() == workload.NewJob || c.Cluster != "" {

@@ -85,10 +85,10 @@ func (w *world) applied(s state) applied.State {
 	if !s.known {
 		return applied.State{}
 	}
-	a := applied.State{Workload: uid, N: uint64(s.n), At: timeAt(s.at), Mark: strconv.Itoa(int(s.mark)), Noted: timeAt(s.noted), Writes: map[reloader.Config]applied.Write{}}
+	a := applied.State{Workload: uid, N: uint64(s.n), At: timeAt(s.at), Mark: strconv.Itoa(int(s.mark)), Noted: timeAt(s.noted)}
 	for c, e := range s.of {
 		if e.write != 0 {
-			a.Writes[names[c]] = w.config[c].entry(e)
+			a.Writes.Set(names[c], w.config[c].entry(e))
 		}
 	}
 	return a
@@ -126,7 +126,7 @@ func (m *model) back(w *world, a applied.State, from ...state) state {
 		s.mark = uint8(mark)
 	}
 	for c := range names {
-		x, ok := a.Writes[names[c]]
+		x, ok := a.Writes.Find(names[c])
 		if !ok {
 			continue
 		}
@@ -203,7 +203,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 	v := m.product.decide(q)
 	r := verdict{do: v.Do, rule: v.Rule}
 	if v.Do != plan.Nothing {
-		s := m.back(w, applied.State{Workload: uid, Writes: map[reloader.Config]applied.Write{q.Config: v.Write}}, state{of: [configs]entry{k.entry, k.entry}})
+		s := m.back(w, applied.State{Workload: uid, Writes: reloader.ByConfig[applied.Write]{{Config: q.Config, Value: v.Write}}}, state{of: [configs]entry{k.entry, k.entry}})
 		r.then = s.of[k.config]
 	}
 	return r

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -143,7 +142,7 @@ func TestRulesAnswer(t *testing.T) {
 func TestTogether(t *testing.T) {
 	x, y := names[0], names[1]
 	state := applied.State{
-		Workload: uid, N: 3, At: clock(1), Mark: "m", Writes: map[reloader.Config]applied.Write{x: written("1", "a"), y: written("5", "s")},
+		Workload: uid, N: 3, At: clock(1), Mark: "m", Writes: reloader.ByConfigOf(map[reloader.Config]applied.Write{x: written("1", "a"), y: written("5", "s")}),
 	}
 	roll := plan.Verdict{Do: plan.Roll, Reason: reloader.ReasonReloaded, Write: written("2", "b")}
 	note := plan.Verdict{Do: plan.Note, Reason: reloader.ReasonPodsNewer, Write: written("6", "t")}
@@ -153,22 +152,22 @@ func TestTogether(t *testing.T) {
 		object        applied.State
 		do            plan.Do
 		n             uint64
-		writes        map[reloader.Config]applied.Write
+		writes        reloader.ByConfig[applied.Write]
 		noted, rolled []reloader.Config
 	}{
 		"nothing":                   {nil, state, plan.Nothing, 3, state.Writes, nil, nil},
-		"a roll takes notes along":  {map[reloader.Config]plan.Verdict{x: roll, y: note}, state, plan.Roll, 4, map[reloader.Config]applied.Write{x: roll.Write, y: note.Write}, []reloader.Config{y}, []reloader.Config{x}},
-		"one cannot be read":        {map[reloader.Config]plan.Verdict{x: roll}, state, plan.Roll, 4, map[reloader.Config]applied.Write{x: roll.Write, y: state.Writes[y]}, nil, []reloader.Config{x}},
-		"a hold keeps notes":        {map[reloader.Config]plan.Verdict{x: {Do: plan.Hold}, y: note}, state, plan.Hold, 3, map[reloader.Config]applied.Write{x: state.Writes[x], y: note.Write}, []reloader.Config{y}, []reloader.Config{x}},
+		"a roll takes notes along":  {map[reloader.Config]plan.Verdict{x: roll, y: note}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
+		"one cannot be read":        {map[reloader.Config]plan.Verdict{x: roll}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: state.Writes.Get(y)}), nil, []reloader.Config{x}},
+		"a hold keeps notes":        {map[reloader.Config]plan.Verdict{x: {Do: plan.Hold}, y: note}, state, plan.Hold, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x), y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
 		"asked first":               {map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}, y: roll}, state, plan.Ask, 3, state.Writes, nil, []reloader.Config{y}},
-		"out, and on the object":    {map[reloader.Config]plan.Verdict{y: out}, state, plan.Note, 3, map[reloader.Config]applied.Write{x: state.Writes[x], y: out.Write}, []reloader.Config{y}, nil},
-		"out, and in the ledger":    {map[reloader.Config]plan.Verdict{y: out}, applied.State{}, plan.Note, 3, map[reloader.Config]applied.Write{x: state.Writes[x]}, []reloader.Config{y}, nil},
-		"a roll without what's out": {map[reloader.Config]plan.Verdict{x: roll, y: out}, state, plan.Roll, 4, map[reloader.Config]applied.Write{x: roll.Write}, []reloader.Config{y}, []reloader.Config{x}},
+		"out, and on the object":    {map[reloader.Config]plan.Verdict{y: out}, state, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x), y: out.Write}), []reloader.Config{y}, nil},
+		"out, and in the ledger":    {map[reloader.Config]plan.Verdict{y: out}, applied.State{}, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x)}), []reloader.Config{y}, nil},
+		"a roll without what's out": {map[reloader.Config]plan.Verdict{x: roll, y: out}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write}), []reloader.Config{y}, []reloader.Config{x}},
 	}
 	for name, c := range cases {
-		before := maps.Clone(state.Writes)
+		before := slices.Clone(state.Writes)
 		o := plan.Together(uid, c.object, state, c.verdicts, clock(30))
-		if o.Do != c.do || o.State.N != c.n || !maps.Equal(o.State.Writes, c.writes) || !slices.Equal(o.Noted, c.noted) || !slices.Equal(o.Rolled, c.rolled) {
+		if o.Do != c.do || o.State.N != c.n || !slices.Equal(o.State.Writes, c.writes) || !slices.Equal(o.Noted, c.noted) || !slices.Equal(o.Rolled, c.rolled) {
 			t.Errorf("%s: %+v", name, o)
 		}
 		if !reflect.DeepEqual(before, state.Writes) {

@@ -35,7 +35,7 @@ func Together(uid string, object, newest applied.State, verdicts map[reloader.Co
 		if slices.Index(strength, v.Do) > slices.Index(strength, o.Do) {
 			o.Do = v.Do
 		}
-		_, onObject := object.Writes[c]
+		_, onObject := object.Writes.Find(c)
 		switch {
 		case v.Do == Roll || v.Do == Hold:
 			o.Rolled = append(o.Rolled, c)

@@ -82,7 +82,7 @@ func (v View) Touched(w *workload.Workload) bool {
 // Wants returns the configs that the Report of w needs, and whether it needs their contents.
 func (v View) Wants(w *workload.Workload, names Names) (configs []reloader.Config, contents bool) {
 	found := map[reloader.Config]bool{}
-	for c := range w.Template.References {
+	for c := range w.Template.References.All() {
 		found[c] = true
 	}
 	plan := v.Dialects.Compile(w)

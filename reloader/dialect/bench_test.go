@@ -33,7 +33,7 @@ func cluster() []*workload.Workload {
 			on = benchmarked[i%10]
 		}
 		all[i] = app(on, nil)
-		all[i].Template.References = references
+		all[i].Template.References = reloader.ByConfigOf(references)
 	}
 	return all
 }

@@ -29,8 +29,9 @@ type part struct {
 // rule is a clause with the value that it has on a workload, ready to decide.
 type rule struct {
 	*Clause
-	kinds    kindSet
-	list     list
+	kinds kindSet
+	// list is that of the value; nil if that is none.
+	list     *list
 	selector labels.Selector
 }
 
@@ -166,7 +167,7 @@ func (p *part) gather(r *rule) {
 	case r.Do == AskReferenced || r.Do == Search:
 		// OnInstallation does not opt in a workload that refers to nothing.
 		p.optedIn = p.optedIn || r.On != OnInstallation
-		for c := range p.workload.Template.References {
+		for c := range p.workload.Template.References.All() {
 			if r.kinds.has(c.Kind) && p.dialect.countsAsReference(p.workload, c) {
 				p.name(c)
 			}
@@ -189,6 +190,9 @@ func (p *part) gather(r *rule) {
 
 // configs calls f for every config that the list of r names.
 func (r *rule) configs(f func(c reloader.Config)) {
+	if r.list == nil {
+		return
+	}
 	for c := range r.list.names {
 		r.kinds.each(func(kind reloader.ConfigKind) {
 			if c.Kind == "" || c.Kind == kind {

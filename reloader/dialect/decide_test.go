@@ -43,11 +43,11 @@ func app(onWorkload, onTemplate annotations) *workload.Workload {
 		Template: workload.Template{
 			Annotations: onTemplate,
 			Containers:  []workload.Container{{Name: "main"}},
-			References: map[reloader.Config]*workload.Reference{
+			References: reloader.ByConfigOf(map[reloader.Config]*workload.Reference{
 				cm("c"):     {Uses: []reloader.Use{{How: "envFrom", Container: "main"}}},
 				sec("s"):    {Uses: []reloader.Use{{How: "envFrom", Container: "main"}}},
 				sec("pull"): {Uses: []reloader.Use{{How: "imagePullSecret"}}},
-			},
+			}),
 		},
 	}
 }

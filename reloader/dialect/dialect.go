@@ -158,7 +158,7 @@ func (d *Dialect) applies(w *workload.Workload) bool {
 // countsAsReference reports whether the tool counts the reference of w's pod template to c. A pull secret counts in no dialect: a registry token
 // that is refreshed twice a day would roll every workload that asks for its references. A list can name it.
 func (d *Dialect) countsAsReference(w *workload.Workload, c reloader.Config) bool {
-	r := w.Template.References[c]
+	r := w.Template.References.Get(c)
 	if r == nil || r.OnlyPulls() {
 		return false
 	}

@@ -67,6 +67,9 @@ func (p pattern) match(name string) bool {
 }
 
 func (l *list) match(c reloader.Config) bool {
+	if l == nil {
+		return false
+	}
 	_, named := l.names[c]
 	_, anyKind := l.names[reloader.Config{Cluster: c.Cluster, Namespace: c.Namespace, Name: c.Name}]
 	return named || anyKind || c.Cluster == "" && c.Namespace == l.namespace &&
@@ -94,8 +97,8 @@ var lists = map[Grammar]struct {
 }
 
 // readList reads a list on a workload in a namespace. Faulty items are left out and named in problems.
-func readList(as Grammar, text, namespace string) list {
-	l := list{namespace: namespace, names: map[reloader.Config]struct{}{}}
+func readList(as Grammar, text, namespace string) *list {
+	l := &list{namespace: namespace, names: map[reloader.Config]struct{}{}}
 	if len(text) > maxListBytes {
 		l.problems = []string{fmt.Sprintf("the list has %d bytes, more than %d, and is not read", len(text), maxListBytes)}
 		return l
@@ -106,7 +109,7 @@ func readList(as Grammar, text, namespace string) list {
 		if n++; n > grammar.most {
 			err = tooMany(grammar.most, "items")
 		} else {
-			err = grammar.read(&l, item)
+			err = grammar.read(l, item)
 		}
 		switch {
 		case errors.Is(err, errFull):

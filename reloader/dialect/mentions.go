@@ -26,6 +26,6 @@ func (p *Plan) Mentions() []Mention {
 			})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Mention) int { return compareConfigs(a.Config, b.Config) })
+	slices.SortStableFunc(found, func(a, b Mention) int { return a.Config.Compare(b.Config) })
 	return found
 }

@@ -25,7 +25,7 @@ func TestOwnKeys(t *testing.T) {
 		"(":               "a b.yaml c debug.yaml",
 	} {
 		w := app(annotations{"reroll.dev/keys": list, auto: "true"}, nil)
-		w.Template.References[cm("c")].Uses = uses
+		w.Template.References.Get(cm("c")).Uses = uses
 		counting := func(counts func(string) bool) []string {
 			return slices.DeleteFunc([]string{"a", "b.yaml", "c", "debug.yaml"}, func(key string) bool { return counts != nil && !counts(key) })
 		}

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -127,7 +126,7 @@ func (p *Plan) join() {
 		}
 	}
 	p.Problems = append(p.Problems, faults...)
-	slices.SortFunc(p.Names, compareConfigs)
+	slices.SortFunc(p.Names, reloader.Config.Compare)
 	p.Names = slices.Compact(p.Names)
 	if n := len(p.Names); n > MaxConfigs {
 		p.Problems = slices.Insert(p.Problems, 0, fmt.Sprintf("dependencies: the workload names or references %d configs, more than %d; %s and those after it in alphabetical order roll nothing",
@@ -137,10 +136,6 @@ func (p *Plan) join() {
 	if n := len(p.Problems); n > maxProblems {
 		p.Problems = append(slices.Clip(p.Problems[:maxProblems]), fmt.Sprintf("and %d more problems", n-maxProblems))
 	}
-}
-
-func compareConfigs(a, b reloader.Config) int {
-	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // OptedIn reports whether the workload is opted in to any dialect.
@@ -174,7 +169,7 @@ func (p *Plan) Matches(c reloader.Config) bool {
 
 // Optional reports whether pods of the workload start without c: its template has no reference that requires c.
 func (p *Plan) Optional(c reloader.Config) bool {
-	r := p.Workload.Template.References[c]
+	r := p.Workload.Template.References.Get(c)
 	return r == nil || !r.Required
 }
 
@@ -202,7 +197,7 @@ func (p *Plan) Decide(c ConfigMeta) Decision {
 			keys = keys.OnlyUsed()
 		}
 		var uses []reloader.Use
-		if r := p.Workload.Template.References[c.Config]; r != nil {
+		if r := p.Workload.Template.References.Get(c.Config); r != nil {
 			uses = r.Uses
 		}
 		d.Counts = keys.Filter(uses)

@@ -94,9 +94,9 @@ func TestSAPHash(t *testing.T) {
 func waved(extra string, uses ...reloader.Use) *workload.Workload {
 	w := app(annotations{"wave.pusher.com/update-on-config-change": "true", "wave.pusher.com/extra-configmaps": extra}, nil)
 	w.Template.Containers = []workload.Container{{Name: "main"}}
-	w.Template.References = map[reloader.Config]*workload.Reference{
+	w.Template.References = reloader.ByConfigOf(map[reloader.Config]*workload.Reference{
 		cm("cm"): {Uses: uses}, sec("s"): {Uses: []reloader.Use{{How: workload.UseEnv, Container: "init", Keys: []string{"a"}}}},
-	}
+	})
 	return w
 }
 

@@ -74,7 +74,7 @@ func Wave() *Dialect {
 
 // waveOptional reports whether w's pods start without c: each of its references is optional, and so is what it names without a reference.
 func waveOptional(w *workload.Workload, c reloader.Config) bool {
-	if r := w.Template.References[c]; r != nil {
+	if r := w.Template.References.Get(c); r != nil {
 		return r.Optional
 	}
 	return waveNames(w, c)
@@ -93,7 +93,7 @@ type waveNeeds struct {
 // variables and projected volumes. Init containers and pull secrets are not looked at.
 func waveCovers(w *workload.Workload, c reloader.Config) waveNeeds {
 	needs := waveNeeds{all: waveNames(w, c)}
-	r := w.Template.References[c]
+	r := w.Template.References.Get(c)
 	if r == nil {
 		return needs
 	}

@@ -118,17 +118,10 @@ const maxPods = 500
 
 // Pods returns the pods of w, read from the API server.
 func (c *Cluster) Pods(ctx context.Context, w *workload.Workload) (workload.Pods, error) {
-	if w.Selector == nil {
+	if w.Selector == "" {
 		return workload.Pods{}, nil
 	}
-	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
-	if err != nil {
-		return workload.Pods{}, fmt.Errorf("selector of %s: %w", w.Ref(), err)
-	}
-	if selector.Empty() {
-		return workload.Pods{}, nil // it selects the pods of others, too
-	}
-	list, err := c.client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String(), Limit: maxPods})
+	list, err := c.client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector, Limit: maxPods})
 	if err != nil {
 		return workload.Pods{}, err
 	}

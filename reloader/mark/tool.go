@@ -97,7 +97,7 @@ func (at Placer) shares(w *workload.Workload, a, b reloader.Config) bool {
 // shared reports whether place is also that of a config that is there: of an entry, or of one that w refers to.
 func (at Placer) shared(w *workload.Workload, place Place, of []Entry) bool {
 	there := map[reloader.Config]bool{}
-	for c := range w.Template.References {
+	for c := range w.Template.References.All() {
 		there[c] = true
 	}
 	for _, e := range of {

@@ -40,10 +40,10 @@ func TestThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	joined := rollout.Through(via)
-	if joined.Kind != "Rollout" || joined.Via != via || len(joined.Template.Containers) != 1 || joined.Selector == nil {
+	if joined.Kind != "Rollout" || joined.Via != via || len(joined.Template.Containers) != 1 || joined.Selector == "" {
 		t.Errorf("joined: %+v", joined)
 	}
-	if rollout.Via != nil || len(rollout.Template.Containers) != 0 || rollout.Selector != nil {
+	if rollout.Via != nil || len(rollout.Template.Containers) != 0 || rollout.Selector != "" {
 		t.Errorf("the Rollout itself was changed: %+v", rollout)
 	}
 }

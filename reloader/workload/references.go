@@ -48,7 +48,7 @@ const NoContainer = -1
 // Stakater's: the first container that mounts the first volume of the config, else the first container with a variable from it. The first
 // container of all stands in for init containers.
 func (t *Template) Carrier(c reloader.Config) int {
-	r := t.References[c]
+	r := t.References.Get(c)
 	if r == nil {
 		return NoContainer
 	}
@@ -69,8 +69,8 @@ func (t *Template) Carrier(c reloader.Config) int {
 
 // references returns every config that spec refers to. References outside the template, such as the pull secrets of its service
 // account, is not followed.
-func references(namespace string, spec *corev1.PodSpec) map[reloader.Config]*Reference {
-	c := collector{namespace: namespace, spec: spec, found: map[reloader.Config]*Reference{}}
+func references(namespace string, spec *corev1.PodSpec) reloader.ByConfig[*Reference] {
+	c := collector{namespace: namespace, spec: spec}
 	for _, s := range spec.ImagePullSecrets {
 		c.use(reloader.Secret, s.Name, reloader.Use{How: UseImagePullSecret})
 	}
@@ -82,7 +82,7 @@ func references(namespace string, spec *corev1.PodSpec) map[reloader.Config]*Ref
 			c.variables(&containers[i])
 		}
 	}
-	for _, r := range c.found {
+	for _, r := range c.found.All() {
 		r.RequiredKeys = sorted(r.RequiredKeys)
 	}
 	return c.found
@@ -92,20 +92,20 @@ func references(namespace string, spec *corev1.PodSpec) map[reloader.Config]*Ref
 type collector struct {
 	namespace string
 	spec      *corev1.PodSpec
-	found     map[reloader.Config]*Reference
+	found     reloader.ByConfig[*Reference]
 }
 
 // use adds one use of a config and returns the reference; nil if no config can have that name. It joins u to the use of the same field and
 // container, if there is one. A use without keys is one of all keys.
 func (c *collector) use(kind reloader.ConfigKind, name string, u reloader.Use) *Reference {
 	config := reloader.Config{Kind: kind, Namespace: c.namespace, Name: name}
-	r := c.found[config]
+	r := c.found.Get(config)
 	if r == nil {
 		if name == "" || config.Validate() != nil {
 			return nil
 		}
 		r = &Reference{}
-		c.found[config] = r
+		c.found.Set(config, r)
 	}
 	u.Keys = sorted(u.Keys)
 	i := slices.IndexFunc(r.Uses, func(o reloader.Use) bool { return o.How == u.How && o.Container == u.Container })

@@ -14,7 +14,11 @@ import (
 
 func referencesOf(t *testing.T, spec corev1.PodSpec) map[reloader.Config]*workload.Reference {
 	t.Helper()
-	return templateOf(t, spec).References
+	found := map[reloader.Config]*workload.Reference{}
+	for c, r := range templateOf(t, spec).References.All() {
+		found[c] = r
+	}
+	return found
 }
 
 func templateOf(t *testing.T, spec corev1.PodSpec) workload.Template {

@@ -64,7 +64,7 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 		},
 		Kind:        kind,
 		LastWritten: written(p.meta.ManagedFields),
-		Selector:    p.selector.DeepCopy(),
+		Selector:    selectorOf(p.selector),
 		TemplateOf:  p.templateOf,
 		Dormant:     p.dormant,
 		Paused:      p.paused,
@@ -78,6 +78,14 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			References:  references(p.meta.Namespace, &p.template.Spec),
 		},
 	}
+}
+
+// selectorOf returns the text of a selector; nothing of one that selects nothing or everything.
+func selectorOf(s *metav1.LabelSelector) string {
+	if text := metav1.FormatLabelSelector(s); text != "<none>" {
+		return text
+	}
+	return ""
 }
 
 // scheduler returns nothing for the scheduler that nearly all pods have, so that not every workload remembers it.

@@ -19,8 +19,8 @@ type Workload struct {
 	// LastWritten is when something other than a subresource, such as status or scale, was last written, by the managed fields; zero if they
 	// do not say.
 	LastWritten time.Time
-	// Selector selects the workload's pods.
-	Selector *metav1.LabelSelector
+	// Selector selects the workload's pods, as requests have it. It is empty if the workload has none, or one that selects the pods of others, too.
+	Selector string
 	// Dormant is why the workload is not to be rolled as it is, Suspended or Finished; empty if it may be.
 	Dormant reloader.Reason
 	// Paused reports whether the controller leaves template changes alone for now; of Deployments only.
@@ -38,7 +38,7 @@ type Workload struct {
 func (w *Workload) Through(via *Workload) *Workload {
 	joined := *w
 	joined.Via, joined.Template, joined.Progress = via, via.Template, w.Progress.through(via.Generation)
-	if joined.Selector == nil {
+	if joined.Selector == "" {
 		joined.Selector = via.Selector
 	}
 	return &joined
@@ -82,7 +82,7 @@ type Template struct {
 	// Init are the names of the init containers in their order, sidecars among them.
 	Init []string
 	// References has every ConfigMap and Secret that the template refers to, wherever it does.
-	References map[reloader.Config]*Reference
+	References reloader.ByConfig[*Reference]
 }
 
 // Container is a regular container of a pod template.

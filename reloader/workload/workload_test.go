@@ -53,39 +53,39 @@ func TestStripEveryKind(t *testing.T) {
 		obj      any
 		resource string
 		path     string
-		selector *metav1.LabelSelector
+		selector string
 		roll     workload.Roll
 		optional bool
 	}{
 		"Deployment": {
 			&appsv1.Deployment{ObjectMeta: fullMeta(), Spec: appsv1.DeploymentSpec{Selector: selector, Template: fullTemplate()}},
-			"apps/v1/deployments", path, selector, workload.InPlace, false,
+			"apps/v1/deployments", path, "app=a", workload.InPlace, false,
 		},
 		"StatefulSet": {
 			&appsv1.StatefulSet{ObjectMeta: fullMeta(), Spec: appsv1.StatefulSetSpec{Selector: selector, Template: fullTemplate()}},
-			"apps/v1/statefulsets", path, selector, workload.InPlace, false,
+			"apps/v1/statefulsets", path, "app=a", workload.InPlace, false,
 		},
 		"DaemonSet": {
 			&appsv1.DaemonSet{ObjectMeta: fullMeta(), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: fullTemplate()}},
-			"apps/v1/daemonsets", path, selector, workload.InPlace, false,
+			"apps/v1/daemonsets", path, "app=a", workload.InPlace, false,
 		},
 		"Job": {
 			&batchv1.Job{ObjectMeta: fullMeta(), Spec: batchv1.JobSpec{Selector: selector, Template: fullTemplate()}},
-			"batch/v1/jobs", path, selector, workload.Recreate, false,
+			"batch/v1/jobs", path, "app=a", workload.Recreate, false,
 		},
 		"CronJob": {
 			&batchv1.CronJob{ObjectMeta: fullMeta(), Spec: batchv1.CronJobSpec{
 				JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: fullTemplate()}},
 			}},
-			"batch/v1/cronjobs", "/spec/jobTemplate/spec/template", nil, workload.NewJob, false,
+			"batch/v1/cronjobs", "/spec/jobTemplate/spec/template", "", workload.NewJob, false,
 		},
 		"Rollout": {
 			loose(t, fullMeta(), map[string]any{"replicas": 2, "selector": selector, "template": fullTemplate()}),
-			"argoproj.io/v1alpha1/rollouts", path, selector, workload.InPlace, true,
+			"argoproj.io/v1alpha1/rollouts", path, "app=a", workload.InPlace, true,
 		},
 		"DeploymentConfig": {
 			loose(t, fullMeta(), map[string]any{"replicas": 2, "selector": selector.MatchLabels, "template": fullTemplate()}),
-			"apps.openshift.io/v1/deploymentconfigs", path, selector, workload.InPlace, true,
+			"apps.openshift.io/v1/deploymentconfigs", path, "app=a", workload.InPlace, true,
 		},
 	}
 	if len(cases) != len(workload.Kinds) {
@@ -133,7 +133,7 @@ var unbegun = map[string]workload.Progress{
 }
 
 // fullWorkload is what is left of an object with fullMeta and fullTemplate.
-func fullWorkload(kind, path string, selector *metav1.LabelSelector) *workload.Workload {
+func fullWorkload(kind, path, selector string) *workload.Workload {
 	return &workload.Workload{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
@@ -146,7 +146,6 @@ func fullWorkload(kind, path string, selector *metav1.LabelSelector) *workload.W
 				Name:  "main",
 				Marks: []workload.EnvMark{{Name: "STAKATER_X_SECRET", Value: "abc123"}, {Name: "STAKATER_Y_SECRET"}},
 			}},
-			References: map[reloader.Config]*workload.Reference{},
 		},
 	}
 }

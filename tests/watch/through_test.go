@@ -29,7 +29,7 @@ func TestRolloutIsJoinedWithItsDeployment(t *testing.T) {
 	f.awaitThat(t, before, "as it is", usesNothing)
 	createDeployment(t, ns, "late", "d")
 	f.awaitThat(t, before, "with the Deployment that came", uses("d"))
-	if w := f.get(before); w.Kind != "Rollout" || w.Via.Name != "late" || w.Selector == nil {
+	if w := f.get(before); w.Kind != "Rollout" || w.Via.Name != "late" || w.Selector == "" {
 		t.Errorf("joined: %+v", w)
 	}
 

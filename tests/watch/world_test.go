@@ -200,7 +200,7 @@ func ref(kind, namespace, name string) reloader.WorkloadRef {
 // uses returns a check that a workload takes a ConfigMap, and no other.
 func uses(config string) func(*workload.Workload) bool {
 	return func(w *workload.Workload) bool {
-		r := w.Template.References[reloader.Config{Kind: reloader.ConfigMap, Namespace: w.Namespace, Name: config}]
+		r := w.Template.References.Get(reloader.Config{Kind: reloader.ConfigMap, Namespace: w.Namespace, Name: config})
 		return r != nil && len(w.Template.References) == 1
 	}
 }
