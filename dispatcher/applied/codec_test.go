@@ -3,8 +3,8 @@ package applied_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
