@@ -21,7 +21,7 @@ import (
 )
 
 // batchSize is how many records a forwarder stores at once, with their position.
-const batchSize = 500
+const batchSize = 999
 
 // BenchmarkForwarders: how many records a second a hub that waits for its disk takes from forwarders that catch up, next to as many publishers that do
 // nothing but store batches of messages of the same size in the same stream.

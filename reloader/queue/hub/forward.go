@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -12,12 +11,6 @@ import (
 )
 
 const (
-	// maxRecords and maxBytes bound a batch, which also has the position: a server takes 1000 messages.
-	maxRecords, maxBytes = 999, 4 << 20
-	// gatherTime is how long a record waits for others, since a batch of two costs the hub about as much as one of fifty.
-	gatherTime = time.Second
-	// repeatTime is how often the position is written without records, so that a hub with a short age limit does not forget it.
-	repeatTime = 24 * time.Hour
 	// otherClusterWait is the pause while the hub knows another cluster by our name.
 	otherClusterWait = 30 * time.Second
 	// codeTooManyBatches is the refusal of a hub to which too many clusters write at once.
@@ -87,7 +80,7 @@ func (m *Member) session(ctx context.Context, h remote, s source) error {
 		return err
 	}
 	defer func() { t.Close() }()
-	b := &batch{m: m, h: h, source: s, revision: revision}
+	b := &batch{m: m, h: h, source: s, revision: revision, behind: true}
 	if b.at, err = m.resume(ctx, at, s, t); err != nil {
 		return err
 	}
@@ -137,73 +130,4 @@ func (m *Member) resume(ctx context.Context, at reloader.Position, s source, t *
 func (m *Member) gap(s source, g reloader.Gap) {
 	m.metrics.gaps.WithLabelValues(s.stream).Inc()
 	m.Logger.Warn("records are missing at the hub", "stream", s.stream, "why", g.Why, "after", g.After, "missing", g.Records)
-}
-
-// batch gathers records and stores them at the hub.
-type batch struct {
-	m *Member
-	h remote
-	source
-	at       reloader.Position
-	revision uint64
-
-	records []queue.Stored
-	bytes   int
-	// dirty says that the position differs from that at the hub.
-	dirty bool
-	// since is when the batch began.
-	since time.Time
-}
-
-func (b *batch) run(ctx context.Context, t *queue.Tail) error {
-	b.since = time.Now()
-	for {
-		due := b.since.Add(gatherTime)
-		if !b.dirty {
-			due = b.at.At.Add(repeatTime)
-		}
-		next, cancel := context.WithDeadline(ctx, due)
-		r, err := t.Next(next)
-		cancel()
-		switch {
-		case err == nil:
-			b.take(r)
-		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
-			return err
-		}
-		if err != nil || len(b.records) == maxRecords || b.bytes >= maxBytes {
-			if err := b.flush(ctx); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// take adds a record. What is missing before it was dropped by the cluster.
-func (b *batch) take(r queue.Stored) {
-	if !b.dirty {
-		b.dirty, b.since = true, time.Now()
-	}
-	if after := max(b.at.Sequence, b.at.Since); b.counts && r.Sequence > after+1 {
-		gap := reloader.Gap{Why: reloader.GapAgedOut, After: after, Records: r.Sequence - after - 1, At: time.Now()}
-		b.m.gap(b.source, gap)
-		b.at = b.at.WithGap(gap)
-	}
-	b.at.Sequence, b.at.StoredAt, b.at.Behind = r.Sequence, r.At, r.Pending
-	if tokens := strings.SplitN(r.Subject, ".", 4); len(tokens) < 4 || tokens[2] != b.m.Cluster {
-		return // of a name that the cluster had before
-	}
-	b.records, b.bytes = append(b.records, r), b.bytes+len(r.Data)
-}
-
-func (b *batch) flush(ctx context.Context) (err error) {
-	b.at.At = time.Now()
-	if b.revision, err = b.h.append(ctx, b.records, b.at, b.revision); err != nil {
-		return err
-	}
-	b.m.metrics.records.WithLabelValues(b.stream).Add(float64(len(b.records)))
-	b.m.metrics.behind.WithLabelValues(b.stream).Set(float64(b.at.Behind))
-	clear(b.records)
-	b.records, b.bytes, b.dirty, b.since = b.records[:0], 0, false, time.Now()
-	return nil
 }
