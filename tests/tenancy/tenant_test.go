@@ -81,6 +81,12 @@ func (who *tenant) await(check func() error) {
 // ask sends a request to the REST API with a token, again while it is told to ask less often.
 func (who *tenant) ask(token, method, path string, body any) (code int, answer string) {
 	who.t.Helper()
+	return who.askAt(shared.Reroll.API, token, method, path, body)
+}
+
+// askAt is ask at another API.
+func (who *tenant) askAt(url, token, method, path string, body any) (code int, answer string) {
+	who.t.Helper()
 	var sent []byte
 	if body != nil {
 		var err error
@@ -88,7 +94,7 @@ func (who *tenant) ask(token, method, path string, body any) (code int, answer s
 		who.must(err)
 	}
 	for {
-		request, err := http.NewRequestWithContext(who.ctx, method, shared.Reroll.API+path, bytes.NewReader(sent))
+		request, err := http.NewRequestWithContext(who.ctx, method, url+path, bytes.NewReader(sent))
 		who.must(err)
 		request.Header.Set("Authorization", "Bearer "+token)
 		request.Header.Set("Content-Type", "application/json")
