@@ -24,6 +24,7 @@ const longest = 45 * time.Minute
 var measurements = map[string]func(*bench, context.Context) error{
 	"latency": (*bench).latency,
 	"fanout":  (*bench).fanOuts,
+	"ingest":  (*bench).ingest,
 	"restart": (*bench).restart,
 }
 
@@ -33,14 +34,16 @@ type setting struct {
 	audit   kube.Audit
 	window  time.Duration
 	measure []string
+	flags   []string
 }
 
 var settings = []setting{
-	{"window 0, audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, 0, []string{"latency", "fanout"}},
-	{"restart", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"restart"}},
-	{"window 1s (default), audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"latency"}},
-	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0, []string{"latency"}},
-	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second, []string{"latency"}},
+	{"window 0, audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, 0, []string{"latency", "fanout", "ingest"}, nil},
+	{"window 0, watch instead of audit events", kube.Audit{}, 0, []string{"latency"}, []string{"--source", "watch"}},
+	{"restart", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"restart"}, nil},
+	{"window 1s (default), audit batches every 20 ms", kube.Audit{BatchMaxWait: 20 * time.Millisecond}, time.Second, []string{"latency"}, nil},
+	{"window 0, audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, 0, []string{"latency"}, nil},
+	{"window 1s (default), audit batches every 100 ms, throttled", kube.Audit{BatchMaxWait: 100 * time.Millisecond, Throttle: true}, time.Second, []string{"latency"}, nil},
 }
 
 // options are how much is measured.
@@ -53,7 +56,7 @@ type options struct {
 
 func main() {
 	var o options
-	names := "latency,fanout,restart"
+	names := "latency,fanout,ingest,restart"
 	flag.StringVar(&names, "only", names, "what to measure")
 	flag.IntVar(&o.edits, "edits", 100, "single edits for each latency figure")
 	flag.IntVar(&o.most, "dependents", 2000, "largest number of dependents of one config")
@@ -102,7 +105,7 @@ func (b *bench) all(ctx context.Context, names []string) error {
 func onLine(ctx context.Context, s setting, o options) error {
 	l, err := line.Start(ctx, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &s.audit},
-		Flags: []string{"--set", "debounce.window=" + s.window.String(), "--set", "rolloutLimits.flapLimit=0"},
+		Flags: append([]string{"--set", "debounce.window=" + s.window.String(), "--set", "rolloutLimits.flapLimit=0"}, s.flags...),
 	})
 	if err != nil {
 		return err

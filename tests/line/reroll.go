@@ -176,6 +176,19 @@ func (r *Reroll) Get(ctx context.Context, path string, answer any) error {
 	return json.Unmarshal(body, answer)
 }
 
+// Post sends a question to a path of the REST API, and reads the answer.
+func (r *Reroll) Post(ctx context.Context, path string, question, answer any) error {
+	asks, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	body, err := send(ctx, http.MethodPost, r.API+path, asks)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, answer)
+}
+
 // Metrics returns the text of /metrics.
 func (r *Reroll) Metrics(ctx context.Context) (string, error) {
 	body, err := get(ctx, r.Ops+"/metrics")
@@ -194,10 +207,12 @@ func (r *Reroll) Metric(ctx context.Context, name string, labels ...string) (flo
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 64 << 20
 
-// get reads a URL. When it is told to wait, it waits.
-func get(ctx context.Context, url string) ([]byte, error) {
+func get(ctx context.Context, url string) ([]byte, error) { return send(ctx, http.MethodGet, url, nil) }
+
+// send returns the answer to a request. When it is told to wait, it waits.
+func send(ctx context.Context, method, url string, question []byte) ([]byte, error) {
 	for {
-		body, wait, err := getOnce(ctx, url)
+		body, wait, err := sendOnce(ctx, method, url, question)
 		if wait == 0 {
 			return body, err
 		}
@@ -225,10 +240,13 @@ func newCallers(n int) []*http.Client {
 }
 
 // getOnce reads a URL, or says with an error how long to wait.
-func getOnce(ctx context.Context, url string) (body []byte, wait time.Duration, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func sendOnce(ctx context.Context, method, url string, question []byte) (body []byte, wait time.Duration, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(question))
 	if err != nil {
 		return nil, 0, err
+	}
+	if question != nil {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := callers[asked.Add(1)%uint64(len(callers))].Do(request)
 	if err != nil {
@@ -244,7 +262,7 @@ func getOnce(ctx context.Context, url string) (body []byte, wait time.Duration, 
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && response.StatusCode == http.StatusTooManyRequests {
 		wait = max(1, time.Duration(seconds)) * time.Second
 	}
-	return body, wait, fmt.Errorf("GET %s: %s: %s", url, response.Status, body)
+	return body, wait, fmt.Errorf("%s %s: %s: %s", method, url, response.Status, body)
 }
 
 // Stop marks an error that will not go away, so that Poll gives up.

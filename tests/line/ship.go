@@ -20,19 +20,34 @@ type sender struct {
 	cluster string
 }
 
-// Ship posts a part of an audit log as a log shipper does, with the certificate of the line's cluster, and returns the status of the
-// answer.
-func (l *Line) Ship(ctx context.Context, contentType, contentEncoding string, body []byte) (int, error) {
+// Sender posts to the ingest of a line over connections of its own, with the certificate of the line's cluster.
+type Sender struct {
+	client       *http.Client
+	url, cluster string
+}
+
+// NewSender returns a Sender. The caller closes it.
+func (l *Line) NewSender() (*Sender, error) {
 	pair, err := tls.X509KeyPair(l.sender.pair.CertPEM, l.sender.pair.KeyPEM)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(l.sender.ca)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}}
-	defer transport.CloseIdleConnections()
-	url := "https://" + l.sender.ingest + "/v1/shipped/" + l.sender.cluster
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	return &Sender{&http.Client{Transport: transport}, "https://" + l.sender.ingest, l.sender.cluster}, nil
+}
+
+// Close ends the connections.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+// Audit posts a list of events as an API server does, and returns the status of the answer.
+func (s *Sender) Audit(ctx context.Context, body []byte) (int, error) {
+	return s.post(ctx, "/v1/audit/", "application/json", "", body)
+}
+
+func (s *Sender) post(ctx context.Context, path, contentType, contentEncoding string, body []byte) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path+s.cluster, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
@@ -40,11 +55,21 @@ func (l *Line) Ship(ctx context.Context, contentType, contentEncoding string, bo
 	if contentEncoding != "" {
 		request.Header.Set("Content-Encoding", contentEncoding)
 	}
-	response, err := (&http.Client{Transport: transport}).Do(request)
+	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, fmt.Errorf("ship a part of the audit log: %w", err)
+		return 0, fmt.Errorf("send audit events: %w", err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer))
 	return response.StatusCode, err
+}
+
+// Ship posts a part of an audit log as a log shipper does, and returns the status of the answer.
+func (l *Line) Ship(ctx context.Context, contentType, contentEncoding string, body []byte) (int, error) {
+	s, err := l.NewSender()
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	return s.post(ctx, "/v1/shipped/", contentType, contentEncoding, body)
 }

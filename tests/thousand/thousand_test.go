@@ -4,6 +4,7 @@ package thousand
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/port"
 )
@@ -160,7 +162,7 @@ const apiGoal = 50 * time.Millisecond
 
 // ask asks the API until ctx ends, and logs how long the answers of each operation took.
 func (f *fleet) ask(ctx context.Context, t *testing.T) error {
-	paths := []string{"/clusters?limit=500", "/self", "/stats", "/changes", "/reloads", "/workloads?limit=500", "/workloads/c000/shop/Deployment/web-0"}
+	asks := []string{"/clusters?limit=500", "/self", "/stats", "/changes", "/reloads", "/workloads?limit=500", "/workloads/c000/shop/Deployment/web-0", impact}
 	for _, list := range []string{"/changes", "/reloads"} {
 		if err := line.Poll(ctx, func(ctx context.Context) error {
 			var page struct{ Items []struct{ ID string } }
@@ -168,7 +170,7 @@ func (f *fleet) ask(ctx context.Context, t *testing.T) error {
 			if err == nil && len(page.Items) == 0 {
 				return fmt.Errorf("%s is empty", list)
 			}
-			paths = append(paths, list+"/"+page.Items[0].ID)
+			asks = append(asks, list+"/"+page.Items[0].ID)
 			return err
 		}); err != nil {
 			return err
@@ -176,16 +178,45 @@ func (f *fleet) ask(ctx context.Context, t *testing.T) error {
 	}
 	took := map[string][]time.Duration{}
 	for i := 0; pause(ctx, 100*time.Millisecond); i++ {
-		path, began := paths[i%len(paths)], time.Now()
-		var answer any
-		if err := f.api.Get(ctx, "/api/v1"+path, &answer); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("GET %s: %w", path, err)
+		path, began := asks[i%len(asks)], time.Now()
+		if err := f.answers(ctx, path); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		took[path] = append(took[path], time.Since(began))
 	}
-	for _, path := range paths {
+	for _, path := range asks {
 		p95 := percentile(took[path], .95)
-		t.Logf("GET %s: p50 %s, p95 %s of %d; within %s: %v", path, percentile(took[path], .50), p95, len(took[path]), apiGoal, p95 <= apiGoal)
+		t.Logf("%s: p50 %s, p95 %s of %d; within %s: %v", path, percentile(took[path], .50), p95, len(took[path]), apiGoal, p95 <= apiGoal)
+	}
+	return nil
+}
+
+// impact is the path of the operation that is asked by POST.
+const impact = "/impact"
+
+// answers returns nil if the API answers. The impact is that of all configs of a merge request, and names the workload of each.
+func (f *fleet) answers(ctx context.Context, path string) error {
+	if path != impact {
+		var answer any
+		return f.api.Get(ctx, "/api/v1"+path, &answer)
+	}
+	var question api.ImpactQuestion
+	for n := range 20 {
+		c := config(2 * n)
+		question.Configs = append(question.Configs, api.SupposedChange{Cluster: f.all[0].name, Kind: string(c.Kind), Namespace: c.Namespace, Name: c.Name})
+	}
+	var answer struct {
+		Items []struct{ Workloads []json.RawMessage }
+	}
+	if err := f.api.Post(ctx, "/api/v1"+path, question, &answer); err != nil {
+		return err
+	}
+	asking := 0
+	for _, item := range answer.Items {
+		asking += len(item.Workloads)
+	}
+	if asking != len(question.Configs) {
+		return fmt.Errorf("%d workloads ask for %d configs", asking, len(question.Configs))
 	}
 	return nil
 }
