@@ -21,6 +21,7 @@ func TestCommandLine(t *testing.T) {
 	}
 	d.waitFor("ConfigMap/settings: Rolling", "explain", "deploy", "web", "-n", d.ns)
 
+	d.gate()
 	d.foresee()
 	d.pause()
 	d.pauseAll()
@@ -94,21 +95,10 @@ func (d *desk) plugin() {
 	}
 }
 
-// check finds nothing wrong where nothing is, and what is missing where it is.
+// check finds nothing wrong where nothing is.
 func (d *desk) check() {
 	d.t.Helper()
 	d.waitFor("✓ cluster local: ", "check")
-	d.kubectl("create", "clusterrolebinding", "boss", "--clusterrole=cluster-admin", "--user=boss")
-	said := d.reroll(0, "check", "--server", d.line.Reroll.API, "--reroll-namespace", "default", "--as", "boss")
-	if !strings.Contains(said, "✓ rights: all that the chart grants are granted") {
-		d.t.Errorf("of a user with all rights it says:\n%s", said)
-	}
-	said = d.reroll(1, "check", "--server", d.line.Reroll.API, "--reroll-namespace", "default", "--as", "system:serviceaccount:default:nobody")
-	for _, text := range []string{"✗ rights: secrets: may not get", `{apiGroups: ["apps"], resources: [deployments], verbs: [get, list, watch, patch]}`} {
-		if !strings.Contains(said, text) {
-			d.t.Errorf("of a user without rights it does not say %q:\n%s", text, said)
-		}
-	}
 	if said := d.reroll(0, "check", "--pre", "--reroll-namespace", "fresh"); !strings.Contains(said, "✓ rights: you may create what the chart installs") {
 		d.t.Errorf("before an installation it says:\n%s", said)
 	}

@@ -52,7 +52,7 @@ type auditFile struct {
 func auditSetupCommand(g *globals) *cobra.Command {
 	s := &auditSetup{globals: g, now: time.Now}
 	s.find = func(ctx context.Context) (kube.Ingest, error) {
-		cluster, err := s.connect(ctx, nil)
+		cluster, err := s.connect(ctx, nil, kube.Scope{})
 		if err != nil {
 			return kube.Ingest{}, err
 		}

@@ -70,7 +70,7 @@ var installed = []kube.Right{
 // examineInstall reports whether the user may install Reroll.
 func (f *checkFlags) examineInstall(cmd *cobra.Command) (found findings, _ error) {
 	ctx := cmd.Context()
-	cluster, err := f.connect(ctx, nil)
+	cluster, err := f.connect(ctx, nil, kube.Scope{})
 	if err != nil {
 		found.add("cluster", unclear, err.Error(), "set --kubeconfig or --context")
 		return found, nil

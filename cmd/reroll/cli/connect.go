@@ -130,12 +130,12 @@ func isLoopback(host string) bool {
 }
 
 // connect connects to the Kubernetes API with the user's rights.
-func (g *globals) connect(ctx context.Context, keep func(key string) bool) (*kube.Cluster, error) {
+func (g *globals) connect(ctx context.Context, keep func(key string) bool, scope kube.Scope) (*kube.Cluster, error) {
 	if keep == nil {
 		keep = func(string) bool { return false }
 	}
 	return kube.Connect(ctx, kube.Options{
-		Kubeconfig: g.kubeconfig, Context: g.context, Namespace: g.own, QPS: 50, Burst: 100, UserAgent: g.userAgent(), KeepAnnotation: keep,
+		Kubeconfig: g.kubeconfig, Context: g.context, Namespace: g.own, QPS: 50, Burst: 100, UserAgent: g.userAgent(), KeepAnnotation: keep, Scope: scope,
 	})
 }
 

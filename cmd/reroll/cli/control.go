@@ -19,7 +19,7 @@ var errNothing = errors.New("nothing to write")
 
 // changeControl rewrites the ConfigMap reroll-control. change is given the user's name. workloads is the namespace that must exist; empty if none has to.
 func (g *globals) changeControl(ctx context.Context, workloads string, force bool, change func(d *control.Document, user string) error) error {
-	cluster, err := g.connect(ctx, nil)
+	cluster, err := g.connect(ctx, nil, kube.Scope{})
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (a *annotating) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := a.connect(cmd.Context(), nil)
+	cluster, err := a.connect(cmd.Context(), nil, kube.Scope{})
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (s *session) live(ctx context.Context, name string) (*kube.Cluster, verdict
 		return nil, of
 	}
 	of.Status.StoredAt = s.now // the server has judged it by its own clock
-	cluster, err := s.connect(ctx, adoption.Keeps(dialects))
+	cluster, err := s.connect(ctx, adoption.Keeps(dialects), kube.Scope{})
 	if err != nil || at.UID == "" || cluster.UID != at.UID {
 		return nil, of
 	}

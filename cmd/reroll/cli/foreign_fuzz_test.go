@@ -79,16 +79,16 @@ func FuzzAnswers(f *testing.F) {
 
 // FuzzManifests: only configs with names are found in a file, and no error quotes it.
 func FuzzManifests(f *testing.F) {
-	f.Add("kind: Secret\nmetadata: {name: a, namespace: b}\n---\nkind: List\nitems: [{kind: ConfigMap, metadata: {name: c}}]\n")
+	f.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\nstringData: {c: d}\n---\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]\n")
 	f.Add("a: {")
 	f.Fuzz(func(t *testing.T, text string) {
-		refs, err := configsIn(strings.NewReader(text))
+		found, err := proposalsIn(strings.NewReader(text), "")
 		if err != nil && len(err.Error()) > 200 {
 			t.Errorf("the error has %d bytes", len(err.Error()))
 		}
-		for _, r := range refs {
-			if r.name == "" || !slices.Contains(configKinds(), r.kind) {
-				t.Errorf("%+v", r)
+		for _, p := range found {
+			if p.Config.Name == "" || !slices.Contains(configKinds(), string(p.Config.Kind)) {
+				t.Errorf("%+v", p.Config)
 			}
 		}
 	})

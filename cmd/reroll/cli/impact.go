@@ -11,6 +11,7 @@ import (
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
@@ -24,14 +25,21 @@ type impactFlags struct {
 	judge       bool
 }
 
+// foreseen is what would become of a config, and Change and Differs what manifests would do to it; they are empty without manifests.
+type foreseen struct {
+	view.Impact
+	Change  string               `json:"change,omitempty"`
+	Differs []reloader.KeyChange `json:"differs,omitempty"`
+}
+
 func impactCommand(g *globals) *cobra.Command {
 	q := &impactFlags{globals: g}
 	cmd := take(&cobra.Command{
 		Use:   "impact [" + configForm + "]...",
-		Short: "Say what would roll if configs changed",
-		Long: "Say what would roll if configs changed now: those that are named, or those in manifests (-f). Contents are not compared: each config " +
-			"is supposed to change. -o wide says how each workload uses them, -o markdown is for a comment on a pull request, and -o name has the " +
-			"workloads that would roll.",
+		Short: "Say what would roll if configs changed, or manifests were applied",
+		Long: "Say what would roll if the named configs changed now, as Reroll has it on record. With -f, say which ConfigMaps and Secrets among " +
+			"manifests differ from those in the cluster, and which live workloads would roll. That needs read access with your kubeconfig and no Reroll; pauses and limits " +
+			"are not part of it. -o markdown is for a comment on a pull request, and -o name has the workloads that would roll.",
 		Example: "  reroll impact cm/settings secret/password -n shop\n  reroll impact shop/ConfigMap/settings --key level\n" +
 			"  kustomize build overlays/production | reroll impact -f - -n shop -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,7 +54,7 @@ func impactCommand(g *globals) *cobra.Command {
 		},
 	}, takesAsk, "namespace")
 	f := cmd.Flags()
-	f.StringArrayVarP(&q.files, "filename", "f", nil, "file of manifests, - for standard input")
+	f.StringArrayVarP(&q.files, "filename", "f", nil, "file of manifests to compare with the cluster, - for standard input")
 	f.StringSliceVar(&q.keys, "key", nil, "key that is supposed to change (default: any)")
 	f.BoolVar(&q.judge, "exit-code", false, "exit with 1 if something would roll, or that is not known")
 	cmd.ValidArgsFunction = g.complete(configNames)
@@ -55,69 +63,100 @@ func impactCommand(g *globals) *cobra.Command {
 
 // run prints what would become of each workload, and reports whether one would roll, and whether the answer is complete.
 func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bool, err error) {
-	s, err := f.open(cmd)
+	var all []foreseen
+	var warnings []string
+	switch {
+	case len(args) > 0 && len(f.files) > 0:
+		return false, false, usagef("name configs, or give files of manifests with --filename, not both")
+	case len(f.files) > 0:
+		all, complete, err = f.ofFiles(cmd)
+	default:
+		all, complete, warnings, err = f.ofNames(cmd, args)
+	}
 	if err != nil {
 		return false, false, err
 	}
-	defer s.close()
-	supposed, err := f.supposed(s, args)
-	if err != nil {
-		return false, false, err
-	}
-	l, complete, err := s.impact(supposed)
-	if err != nil {
-		return false, false, err
-	}
-	warn(cmd, l.warnings)
 	a := answer{show: func(out *lines, wide bool) {
-		for _, impact := range l.items {
+		for _, impact := range all {
 			out.impact(impact, wide)
 		}
 	}}
-	for _, impact := range l.items {
-		warn(cmd, impact.Warnings)
+	for _, impact := range all {
+		warnings = union(warnings, impact.Warnings)
 		for _, w := range impact.Workloads {
 			if w.Fate != verdict.RollsNever {
 				a.names = union(a.names, []string{impactedRef(impact, w).String()})
 			}
 		}
 	}
+	warn(cmd, warnings)
 	if f.format == formatMarkdown {
-		return len(a.names) > 0, complete, writeMarkdown(newLines(cmd.OutOrStdout()), l.items, complete)
+		return len(a.names) > 0, complete, writeMarkdown(newLines(cmd.OutOrStdout()), all, complete)
 	}
 	a.body, err = json.Marshal(struct {
-		view.List[json.RawMessage]
+		view.List[foreseen]
 		Complete bool `json:"complete"`
-	}{l.page(), complete})
+	}{view.List[foreseen]{Items: all, Warnings: append([]string{}, warnings...)}, complete})
 	if err != nil {
 		return false, false, err
 	}
 	return len(a.names) > 0, complete, f.print(cmd, a)
 }
 
-// supposed gathers the configs that are named, and those in manifests, each once.
+// ofFiles compares manifests with the cluster.
+func (f *impactFlags) ofFiles(cmd *cobra.Command) (all []foreseen, complete bool, err error) {
+	if err := f.checkFormat(); err != nil {
+		return nil, false, err
+	}
+	if f.server != "" || f.cluster != "" || len(f.keys) > 0 {
+		return nil, false, usagef("--filename compares with the cluster of your kubeconfig, and takes no --server, --cluster and --key")
+	}
+	var proposals []proposal
+	for _, file := range f.files {
+		found, err := proposalsInFile(cmd.InOrStdin(), file, f.namespace)
+		if err != nil {
+			return nil, false, fmt.Errorf("--filename: %w", err)
+		}
+		proposals = append(proposals, found...)
+	}
+	for _, p := range proposals {
+		if p.Config.Namespace == "" {
+			return nil, false, usagef("in which namespace is %s? Name it with -n", configRef("", p.Config))
+		}
+	}
+	if len(proposals) == 0 {
+		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "There are no ConfigMaps or Secrets among the manifests.")
+		return []foreseen{}, true, nil
+	}
+	return f.compare(cmd.Context(), proposals)
+}
+
+// ofNames asks Reroll about configs that are named.
+func (f *impactFlags) ofNames(cmd *cobra.Command, args []string) (all []foreseen, complete bool, warnings []string, err error) {
+	s, err := f.open(cmd)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	defer s.close()
+	supposed, err := f.supposed(s, args)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	return s.impact(supposed)
+}
+
+// supposed gathers the configs that are named, each once.
 func (f *impactFlags) supposed(s *session, args []string) (configs []api.SupposedChange, err error) {
-	var refs []ref
+	if len(args) == 0 {
+		return nil, usagef("which configs? Name them, or give files of manifests with --filename")
+	}
+	only := ref{cluster: f.cluster}
 	for _, arg := range args {
 		r, err := f.parseRef(arg, configKinds(), false)
 		if err != nil {
 			return nil, err
 		}
-		refs = append(refs, r)
-	}
-	for _, file := range f.files {
-		found, err := configsInFile(s.cmd.InOrStdin(), file)
-		if err != nil {
-			return nil, fmt.Errorf("--filename: %w", err)
-		}
-		refs = append(refs, found...)
-	}
-	if len(args)+len(f.files) == 0 {
-		return nil, usagef("which configs? Name them, or give files of manifests with --filename")
-	}
-	only := ref{cluster: f.cluster}
-	for _, r := range refs {
-		if r.namespace = firstOf(r.namespace, f.namespace); r.namespace == "" {
+		if r.namespace == "" {
 			return nil, usagef("in which namespace is %s? Name it with -n, or as NAMESPACE/%s", r, r)
 		}
 		if r.cluster == "" {
@@ -137,37 +176,33 @@ func (f *impactFlags) supposed(s *session, args []string) (configs []api.Suppose
 }
 
 // impact asks about all configs, as many at once as the API takes.
-func (s *session) impact(configs []api.SupposedChange) (l listing[view.Impact], complete bool, err error) {
+func (s *session) impact(configs []api.SupposedChange) (all []foreseen, complete bool, warnings []string, err error) {
 	complete = true
 	for part := range slices.Chunk(configs, impactAtOnce) {
 		question, err := json.Marshal(api.ImpactQuestion{Configs: part})
 		if err != nil {
-			return l, false, err
+			return nil, false, nil, err
 		}
 		body, err := s.ask(s, http.MethodPost, path("impact"), nil, question, nil)
 		if err != nil {
-			return l, false, err
+			return nil, false, nil, err
 		}
-		var page view.List[json.RawMessage]
+		var page struct {
+			view.List[foreseen]
+			Complete bool `json:"complete"`
+		}
 		if err := decode(body, &page); err != nil {
-			return l, false, err
+			return nil, false, nil, err
 		}
-		for _, raw := range page.Items {
-			var impact view.Impact
-			if err := decode(raw, &impact); err != nil {
-				return l, false, err
-			}
-			complete = complete && impact.Complete
-			l.items, l.raw = append(l.items, impact), append(l.raw, raw)
-		}
-		l.warnings = union(l.warnings, page.Warnings)
+		complete = complete && page.Complete
+		all, warnings = append(all, page.Items...), union(warnings, page.Warnings)
 	}
-	return l, complete, nil
+	return all, complete, warnings, nil
 }
 
 // impact says what would become of each workload.
-func (l *lines) impact(v view.Impact, wide bool) {
-	l.add(cell{configRef("", v.Config).String(), bold}, sumOf(v))
+func (l *lines) impact(v foreseen, wide bool) {
+	l.add(cell{configRef("", v.Config).String(), bold}, text(changeOf(v)), sumOf(v))
 	styles := map[verdict.Fate]style{verdict.RollsNow: good, verdict.RollsLater: alert, verdict.Notified: alert, verdict.RollsNever: faint}
 	for _, w := range v.Workloads {
 		r := impactedRef(v, w)
@@ -186,15 +221,29 @@ func (l *lines) impact(v view.Impact, wide bool) {
 }
 
 // impactedRef names a workload, with its cluster if it is not that of the config.
-func impactedRef(v view.Impact, w view.ImpactedWorkload) ref {
+func impactedRef(v foreseen, w view.ImpactedWorkload) ref {
 	if w.Cluster == v.Cluster {
 		return workloadRef("", w.Workload)
 	}
 	return workloadRef(w.Cluster, w.Workload)
 }
 
+// changeOf says what manifests would do to the config, after its name.
+func changeOf(v foreseen) string {
+	switch {
+	case v.Change == wouldCreate:
+		return " (new)"
+	case len(v.Differs) > 0:
+		return " [" + keysOf(v.Differs) + "]"
+	}
+	return ""
+}
+
 // sumOf sums up what would become of all.
-func sumOf(v view.Impact) cell {
+func sumOf(v foreseen) cell {
+	if v.Change == wouldKeep {
+		return cell{": unchanged", faint}
+	}
 	if v.RollsNow+v.RollsLater+v.NotifiedCount == 0 {
 		switch {
 		case !v.Complete:
@@ -215,17 +264,20 @@ func sumOf(v view.Impact) cell {
 }
 
 // writeMarkdown writes a table for a comment on a pull request.
-func writeMarkdown(l *lines, all []view.Impact, complete bool) error {
+func writeMarkdown(l *lines, all []foreseen, complete bool) error {
 	field := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
 	l.add(text("| Config | Workload | Rolls | Why |"))
 	l.add(text("|---|---|---|---|"))
 	for _, v := range all {
-		config := field.Replace(configRef("", v.Config).String())
-		if len(v.Workloads) == 0 {
-			l.addf("| `%s` | - | never | no opted-in workload asks for it |", config)
+		config := "`" + field.Replace(configRef("", v.Config).String()+changeOf(v)) + "`"
+		switch {
+		case v.Change == wouldKeep:
+			l.addf("| %s | - | never | unchanged |", config)
+		case len(v.Workloads) == 0:
+			l.addf("| %s | - | never | no opted-in workload asks for it |", config)
 		}
 		for _, w := range v.Workloads {
-			l.addf("| `%s` | `%s` | %s | %s |", config, field.Replace(impactedRef(v, w).String()), strings.ToLower(string(w.Fate)), field.Replace(w.Verdict.Message))
+			l.addf("| %s | `%s` | %s | %s |", config, field.Replace(impactedRef(v, w).String()), strings.ToLower(string(w.Fate)), field.Replace(w.Verdict.Message))
 		}
 	}
 	if !complete {
