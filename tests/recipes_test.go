@@ -62,6 +62,9 @@ func judgeManifests(text string, keys []string) (workloads int, complaints []str
 			complaints = append(complaints, err.Error())
 			continue
 		}
+		if object, _ := manifest["metadata"].(map[string]any); strings.Contains(fmt.Sprint(object["annotations"]), "argocd.argoproj.io/hook:") {
+			continue // it runs once per sync, and nothing is to roll it
+		}
 		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
 		switch {
 		case !plan.OptedIn():

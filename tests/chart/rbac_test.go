@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	verbsLine  = regexp.MustCompile(`^\s*verbs: \[(.*)\]$`)
+	verbsLine  = regexp.MustCompile(`\bverbs: \[(.*)\]\}?$`)
 	reasonLine = regexp.MustCompile(`^\s*# ([a-z]+(?:, [a-z]+)*): \S.*\.`)
 )
 

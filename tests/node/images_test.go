@@ -14,16 +14,14 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
 const (
 	// pauseImage has the program that waits: what holds the namespaces of each pod, and what the workloads of tests run.
 	pauseImage = "reroll.test/pause:1"
-	// webImage is that of the quick start's Deployment, for which the same program stands.
-	webImage = "registry.k8s.io/pause:3.10"
+	// rerollImage is that of the quick start's table for an image that was imported.
+	rerollImage = "docker.io/library/reroll:dev"
 )
 
 // nobody is the user and the group of the Dockerfile.
@@ -37,15 +35,10 @@ func (n *node) importImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reroll, err := chartImage()
-	if err != nil {
-		return err
-	}
 	for name, i := range map[string]image{
-		webImage:   {program: pauseFile(n.dir), entrypoint: "/pause"},
 		pauseImage: {program: pauseFile(n.dir), entrypoint: "/pause"},
 		// As the Dockerfile has it.
-		reroll: {program: binary, entrypoint: "/reroll", folder: "var/lib/reroll/", user: fmt.Sprintf("%[1]d:%[1]d", nobody)},
+		rerollImage: {program: binary, entrypoint: "/reroll", folder: "var/lib/reroll/", user: fmt.Sprintf("%[1]d:%[1]d", nobody)},
 	} {
 		file := filepath.Join(n.dir, filepath.Base(i.program)+".tar")
 		content, err := i.archive(name)
@@ -60,22 +53,6 @@ func (n *node) importImages(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// chartImage returns the image that the chart runs with no values.
-func chartImage() (string, error) {
-	var about struct{ AppVersion string }
-	var values struct{ Image struct{ Repository string } }
-	for file, into := range map[string]any{"Chart.yaml": &about, "values.yaml": &values} {
-		content, err := os.ReadFile(filepath.Join(chart, file))
-		if err != nil {
-			return "", err
-		}
-		if err := yaml.Unmarshal(content, into); err != nil {
-			return "", fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	return values.Image.Repository + ":" + about.AppVersion, nil
 }
 
 // image is an image from scratch with one program, and with an empty folder of nobody's if one is named.

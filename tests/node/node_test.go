@@ -15,9 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/kube"
-	"github.com/reroll-dev/reroll/tests/line"
-	"github.com/reroll-dev/reroll/tests/pki"
-	"github.com/reroll-dev/reroll/tests/tools"
 )
 
 const (
@@ -26,20 +23,13 @@ const (
 	nodeName  = "node-1"
 	// runtimeSocket is where containerd listens.
 	runtimeSocket = "/run/containerd/containerd.sock"
-	// ingestAddress is that of the Service to which the API server posts its audit events.
-	ingestAddress = "10.0.0.50"
-	// Where the release is, and what it is called.
-	namespace, release = "reroll-system", "example"
-	pod                = release + "-reroll-0"
-	ingestHost         = release + "-reroll-ingest." + namespace + ".svc"
+	// Where the README installs, and what runs there then.
+	namespace, pod = "reroll", "reroll-0"
 )
 
 // node is a cluster with one real node.
 type node struct {
-	kube *kube.Cluster
-	// audit signs the certificates of the audit webhook.
-	audit    *pki.CA
-	helm     string
+	kube     *kube.Cluster
 	dir      string
 	programs []*program
 	parts    kube.Binaries
@@ -49,9 +39,6 @@ type node struct {
 func startNode(ctx context.Context, dir string) (*node, error) {
 	n := &node{dir: dir}
 	var err error
-	if n.helm, err = tools.Path(ctx, "helm"); err != nil {
-		return nil, err
-	}
 	if n.parts, err = kube.NodeParts(ctx, os.Stderr); err != nil {
 		return nil, err
 	}
@@ -125,24 +112,11 @@ func (n *node) ctr(ctx context.Context, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, "ctr", append([]string{"--address=" + runtimeSocket, "--namespace=k8s.io"}, args...)...))
 }
 
-// startControlPlane starts an API server that pods reach, that trusts its kubelet no further than it has to, and that posts audit events
-// to the release which is yet to come.
-func (n *node) startControlPlane(ctx context.Context) error {
-	var err error
-	if n.audit, err = pki.NewCA("audit"); err != nil {
-		return err
-	}
-	client, err := n.audit.Client(line.ClusterName + ".audit.reroll.dev")
-	if err != nil {
-		return err
-	}
+// startControlPlane starts an API server that pods reach, and that trusts its kubelet no further than it has to.
+func (n *node) startControlPlane(ctx context.Context) (err error) {
 	n.kube, err = kube.Start(ctx, kube.Options{
 		OwnNodes: true,
 		Dir:      filepath.Join(n.dir, "control-plane"),
-		Audit: &kube.Audit{
-			URL: "https://" + ingestAddress + ":9443/v1/audit/" + line.ClusterName, CAPEM: n.audit.CertPEM(), TLSServerName: ingestHost,
-			Client: client, InitialBackoff: time.Second,
-		},
 		APIServerFlags: []string{
 			"--bind-address=0.0.0.0", "--advertise-address=" + nodeAddress, "--endpoint-reconciler-type=lease",
 			// A list that is given twice adds up: it is RBAC and this.

@@ -17,25 +17,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/tests/guide"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// testTime bounds a test, stepTime one wait in it.
 const (
+	root = "../.."
+	// testTime bounds a test, stepTime one wait in it.
 	testTime = 15 * time.Minute
-	stepTime = 3 * time.Minute
+	stepTime = 2 * time.Minute
 )
 
-// site is the node as a test uses it, with the release and the workloads of a namespace.
+// site is the node as a user has it who follows the documents, with the release and a namespace for workloads.
 type site struct {
 	*node
+	*guide.Reader
 	t      *testing.T
 	ctx    context.Context
 	client kubernetes.Interface
-	// ns is a namespace for workloads. It admits what runs under the restricted profile, and nothing else.
+	// ns admits what runs under the restricted profile, and nothing else. It is that of the user's kubeconfig.
 	ns string
-	// api is what has the REST API.
-	api string
+	// edits is how often a config of the app has changed.
+	edits int
 }
 
 func newSite(t *testing.T) *site {
@@ -43,8 +46,14 @@ func newSite(t *testing.T) *site {
 	n := need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	t.Cleanup(cancel)
-	s := &site{node: n, t: t, ctx: ctx, client: n.kube.Client(), ns: n.kube.Namespace(t), api: "pod/" + pod}
+	s := &site{node: n, Reader: guide.NewReader(t, root), t: t, ctx: ctx, client: n.kube.Client(), ns: n.kube.Namespace(t)}
 	s.restrict(s.ns)
+	content, err := os.ReadFile(n.kube.Kubeconfig())
+	s.must(err)
+	s.must(os.WriteFile(filepath.Join(s.Dir, "kubeconfig"), content, 0o600))
+	s.Env = append(s.Env, "KUBECONFIG="+filepath.Join(s.Dir, "kubeconfig"))
+	s.Link(t, "kubectl", n.kube.Command(ctx).Path)
+	s.Follow(t, "kubectl config set-context --current --namespace="+s.ns)
 	t.Cleanup(s.explain)
 	return s
 }
@@ -59,7 +68,7 @@ func (s *site) explain() {
 	for _, args := range [][]string{
 		{"get", "pods", "--all-namespaces", "--output=wide"},
 		{"get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"},
-		{"logs", "--namespace=" + namespace, "--selector=app.kubernetes.io/instance=" + release, "--tail=40"},
+		{"logs", "--namespace=" + namespace, "--selector=app.kubernetes.io/instance=reroll", "--tail=40"},
 		{"logs", "--namespace=" + namespace, pod, "--tail=20", "--previous"},
 	} {
 		out, err := s.kube.Kubectl(ctx, args...)
@@ -82,7 +91,17 @@ func (s *site) await(check func(ctx context.Context) error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, stepTime)
 	defer cancel()
-	s.must(line.Poll(ctx, check))
+	var last error // the end of the time says nothing
+	err := line.Poll(ctx, func(ctx context.Context) error {
+		err := check(ctx)
+		if ctx.Err() == nil {
+			last = err
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(errors.Join(err, last))
+	}
 }
 
 func (s *site) kubectl(args ...string) string {
@@ -105,17 +124,6 @@ func (s *site) tryApply(ns, manifest string) (string, error) {
 	return output(cmd)
 }
 
-// runHelm runs the real program about the release, and returns what it prints.
-func (s *site) runHelm(args ...string) string {
-	s.t.Helper()
-	cmd := exec.CommandContext(s.ctx, s.helm, append(args, "--namespace="+namespace)...)
-	home := s.t.TempDir()
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kube.Kubeconfig(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-	out, err := output(cmd)
-	s.must(err)
-	return out
-}
-
 // space makes the namespace of the release, unless it is there already.
 func (s *site) space() {
 	s.t.Helper()
@@ -129,23 +137,6 @@ func (s *site) restrict(ns string) {
 	s.kubectl("label", "--overwrite", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
 }
 
-// certificates makes the Secret of the ingest's certificate, or another one in its place.
-func (s *site) certificates() {
-	s.t.Helper()
-	pair, err := s.audit.Server(ingestHost, ingestHost)
-	s.must(err)
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: release + "-reroll-ingest-tls", Namespace: namespace},
-		Data:       map[string][]byte{"tls.crt": pair.CertPEM, "tls.key": pair.KeyPEM, "ca.crt": s.audit.CertPEM()},
-	}
-	secrets := s.client.CoreV1().Secrets(namespace)
-	if _, err := secrets.Create(s.ctx, secret, metav1.CreateOptions{}); err == nil {
-		return
-	}
-	_, err = secrets.Update(s.ctx, secret, metav1.UpdateOptions{})
-	s.must(err)
-}
-
 // volume makes a volume on the node for the claim of the release's first pod: nobody provisions any here.
 func (s *site) volume() {
 	s.t.Helper()
@@ -157,10 +148,10 @@ metadata: {name: data}
 spec:
   capacity: {storage: 4Gi}
   accessModes: [ReadWriteOnce]
-  claimRef: {namespace: %s, name: %s-reroll-data}
+  claimRef: {namespace: %s, name: reroll-data}
   local: {path: %s}
   nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%s]}]}]}}
-`, namespace, release, path, nodeName))
+`, namespace, path, nodeName))
 }
 
 // process returns the number of the process of a container, here in the namespace of all, by how its command line begins; 0 if there is
@@ -183,25 +174,6 @@ func (s *site) process(args ...string) int {
 	return 0
 }
 
-// reroll returns the release's REST API, by kubectl port-forward as its notes say, until the test ends.
-func (s *site) reroll() *line.Reroll {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(s.ctx)
-	cmd := s.kube.Command(ctx, "port-forward", "--namespace="+namespace, s.api, ":8080")
-	out, err := cmd.StdoutPipe()
-	s.must(err)
-	s.must(cmd.Start())
-	s.t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // it was killed
-	})
-	var port int
-	if _, err := fmt.Fscanf(out, "Forwarding from 127.0.0.1:%d -> 8080", &port); err != nil {
-		s.t.Fatalf("kubectl port-forward leads nowhere: %v", err)
-	}
-	return &line.Reroll{API: fmt.Sprintf("http://127.0.0.1:%d", port)}
-}
-
 // ready waits until the release's pod is ready, has been started again so many times, and is another one than that with the given UID.
 func (s *site) ready(restarts int32, other string) *corev1.Pod {
 	s.t.Helper()
@@ -219,12 +191,20 @@ func (s *site) ready(restarts int32, other string) *corev1.Pod {
 	return found
 }
 
-// app is a Deployment of the namespace that uses a ConfigMap and a Secret.
-const app = `apiVersion: apps/v1
+// app is the Deployment web of the README, with the ConfigMap and a Secret that it uses.
+const app = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {colour: blue}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: account}
+stringData: {password: one}
+---
+apiVersion: apps/v1
 kind: Deployment
-metadata:
-  name: web
-  annotations: {reloader.stakater.com/auto: "true"}
+metadata: {name: web}
 spec:
   selector: {matchLabels: {app: web}}
   template:
@@ -234,9 +214,9 @@ spec:
       containers:
         - name: main
           image: ` + pauseImage + `
-          args: [GREETING, PASSWORD, STAKATER_SETTINGS_CONFIGMAP, STAKATER_ACCOUNT_SECRET]
+          args: [COLOUR, PASSWORD]
           env:
-            - {name: GREETING, valueFrom: {configMapKeyRef: {name: settings, key: greeting}}}
+            - {name: COLOUR, valueFrom: {configMapKeyRef: {name: settings, key: colour}}}
             - {name: PASSWORD, valueFrom: {secretKeyRef: {name: account, key: password}}}
           securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
 `
@@ -251,49 +231,41 @@ func (s *site) says(want string) {
 			return err
 		}
 		said, err := s.kube.Kubectl(ctx, "logs", "--namespace="+s.ns, "--selector=app=web", "--tail=-1")
-		if err == nil && (!strings.Contains(said, want+"\n") || strings.Count(said, "GREETING=") != 1) {
+		if err == nil && (!strings.Contains(said, want+"\n") || strings.Count(said, "COLOUR=") != 1) {
 			err = fmt.Errorf("the pods say %q, want %q", said, want)
 		}
 		return err
 	})
 }
 
-// rolls fails the test unless the app was rolled so many times, by what Reroll says and by its templates.
-func (s *site) rolls(want int) {
+// edit changes the ConfigMap of the app.
+func (s *site) edit(colour string) {
 	s.t.Helper()
-	var reloads []line.Reload
-	s.await(func(ctx context.Context) (err error) { // the record follows the patch
-		reloads, err = s.reroll().Reloads(ctx, s.ns)
-		if err == nil && len(reloads) < want {
-			err = fmt.Errorf("%d reloads are on record, not %d", len(reloads), want)
-		}
-		return err
-	})
-	if len(reloads) != want {
-		s.t.Errorf("%d reloads, want %d: %+v", len(reloads), want, reloads)
-	}
-	sets, err := s.client.AppsV1().ReplicaSets(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "app=web"})
+	s.edits++
+	s.kubectl("patch", "configmap", "settings", "--namespace="+s.ns, fmt.Sprintf(`--patch={"data":{"colour":%q}}`, colour))
+}
+
+// rolled waits until the app runs with an edit, and fails the test unless each edit so far has rolled it once.
+func (s *site) rolled(want string) {
+	s.t.Helper()
+	s.says(want)
+	deployment, err := s.client.AppsV1().Deployments(s.ns).Get(s.ctx, "web", metav1.GetOptions{})
 	s.must(err)
-	if len(sets.Items) != want+1 {
-		s.t.Errorf("%d ReplicaSets, want that of the start and %d", len(sets.Items), want)
+	if got := deployment.Annotations["deployment.kubernetes.io/revision"]; got != fmt.Sprint(s.edits+1) {
+		s.t.Errorf("after %d edits the app is at revision %s", s.edits, got)
 	}
 }
 
-// settled waits until Reroll knows what the app runs with: what changes from then on rolls it.
-func (s *site) settled() {
+// tells waits until a command prints a text.
+func (s *site) tells(want, command string) {
 	s.t.Helper()
-	r := s.reroll()
 	s.await(func(ctx context.Context) error {
-		n, err := r.Baselines(ctx, s.ns, "web")
-		if err == nil && n != 2 {
-			err = errors.New("there are no baselines yet")
+		cmd := exec.CommandContext(ctx, "sh", "-euc", command)
+		cmd.Dir, cmd.Env = s.Dir, s.Env
+		said, err := cmd.CombinedOutput()
+		if !strings.Contains(string(said), want) {
+			return fmt.Errorf("%s: %v, and not %q: %s", command, err, want, said)
 		}
-		return err
+		return nil
 	})
-}
-
-// greet writes the ConfigMap of the app.
-func (s *site) greet(text string) {
-	s.t.Helper()
-	s.apply(s.ns, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {greeting: %s}\n", text))
 }

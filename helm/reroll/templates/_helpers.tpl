@@ -75,11 +75,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* Of an object's annotations: the field, if it has any. */}}
-{{- define "reroll.annotations" -}}
-{{- with . }}
+{{/* A scope, a name, and annotations or none: the metadata of an object in the release's namespace. */}}
+{{- define "reroll.meta" -}}
+metadata:
+  name: {{ index . 1 }}
+  namespace: {{ (first .).Release.Namespace }}
+  labels: {{- include "reroll.labels" (first .) | nindent 4 }}
+  {{- if gt (len .) 2 }}
+  {{- with last . }}
   annotations: {{- toYaml . | nindent 4 }}
-{{- end }}
+  {{- end }}
+  {{- end }}
 {{- end -}}
 
 {{/* Of a scope: the ServiceAccount of its pods. */}}

@@ -2,31 +2,21 @@
 {{- define "reroll.grant" -}}
 {{- $kind := ternary "Role" "ClusterRole" (ne .namespace "") }}
 {{- $scope := set (omit .root "part") "part" .part }}
+{{- $metadata := dict "name" .name "labels" (include "reroll.labels" .root | fromYaml) }}
+{{- with .namespace }}{{ $_ := set $metadata "namespace" . }}{{ end }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}
-metadata:
-  name: {{ .name }}
-  {{- with .namespace }}
-  namespace: {{ . }}
-  {{- end }}
-  labels: {{- include "reroll.labels" .root | nindent 4 }}
+metadata: {{- toYaml $metadata | nindent 2 }}
 rules:
   {{- .rules | trim | nindent 2 }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}Binding
-metadata:
-  name: {{ .name }}
-  {{- with .namespace }}
-  namespace: {{ . }}
-  {{- end }}
-  labels: {{- include "reroll.labels" .root | nindent 4 }}
+metadata: {{- toYaml $metadata | nindent 2 }}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: {{ $kind }}, name: {{ .name | quote }}}
 subjects:
-  - kind: ServiceAccount
-    name: {{ include "reroll.serviceAccountName" $scope }}
-    namespace: {{ .root.Release.Namespace }}
+  - {kind: ServiceAccount, name: {{ include "reroll.serviceAccountName" $scope }}, namespace: {{ .root.Release.Namespace }}}
 {{- end -}}
 
 {{/* What may be done where workloads count. Each verb stands with its reason; a dry run gets none that writes. */}}
@@ -42,24 +32,18 @@ subjects:
 {{- if $watch }}
 # watch: see which one is written (metadata only).
 {{- end }}
-- apiGroups: [""]
-  resources: [{{ $resource }}]
-  verbs: [get{{ if or $watch (eq $resource "configmaps") $.Values.rbac.listSecrets }}, list{{ end }}{{ if $watch }}, watch{{ end }}]
+- {apiGroups: [""], resources: [{{ $resource }}], verbs: [get{{ if or $watch (eq $resource "configmaps") $.Values.rbac.listSecrets }}, list{{ end }}{{ if $watch }}, watch{{ end }}]}
 {{- end }}
 {{- end }}
 {{- if .S.reload.csi }}
 # get: read the annotations of a class.
 # list: classes that a workload names by a pattern or searches for (metadata only).
-- apiGroups: [secrets-store.csi.x-k8s.io]
-  resources: [secretproviderclasses]
-  verbs: [get, list]
+- {apiGroups: [secrets-store.csi.x-k8s.io], resources: [secretproviderclasses], verbs: [get, list]}
 # list: read which versions the driver has mounted. Which class a status is about, only its content says.
 {{- if $watch }}
 # watch: see what the driver rotates (metadata only).
 {{- end }}
-- apiGroups: [secrets-store.csi.x-k8s.io]
-  resources: [secretproviderclasspodstatuses]
-  verbs: [list{{ if $watch }}, watch{{ end }}]
+- {apiGroups: [secrets-store.csi.x-k8s.io], resources: [secretproviderclasspodstatuses], verbs: [list{{ if $watch }}, watch{{ end }}]}
 {{- end }}
 {{- $kinds := list (list "apps" "deployments, statefulsets, daemonsets" "patch") }}
 {{- if .S.reload.argoRollouts }}{{ $kinds = append $kinds (list "argoproj.io" "rollouts" "update") }}{{ end }}
@@ -69,16 +53,12 @@ subjects:
 {{- if $write }}
 # {{ index . 2 }}: write the mark that rolls an opted-in workload.
 {{- end }}
-- apiGroups: [{{ index . 0 }}]
-  resources: [{{ index . 1 }}]
-  verbs: [get, list, watch{{ if $write }}, {{ index . 2 }}{{ end }}]
+- {apiGroups: [{{ index . 0 }}], resources: [{{ index . 1 }}], verbs: [get, list, watch{{ if $write }}, {{ index . 2 }}{{ end }}]}
 {{- end }}
 {{- $cronJobs := not (has "cronjobs" .S.scope.ignoredWorkloadTypes) }}
 {{- if $cronJobs }}
 # get, list, watch: know which CronJobs exist and which configs they use, and read the template of which a Job is started.
-- apiGroups: [batch]
-  resources: [cronjobs]
-  verbs: [get, list, watch]
+- {apiGroups: [batch], resources: [cronjobs], verbs: [get, list, watch]}
 {{- end }}
 {{- if not (has "jobs" .S.scope.ignoredWorkloadTypes) }}
 # get, list, watch: know which Jobs exist and which configs they use, and read one again before it is recreated.
@@ -86,25 +66,17 @@ subjects:
 # create: put a Job in the place of the deleted one, and start one of a CronJob's template.
 # delete: the template of a Job cannot be changed: it is deleted and created again.
 {{- end }}
-- apiGroups: [batch]
-  resources: [jobs]
-  verbs: [get, list, watch{{ if $write }}, create, delete{{ end }}]
+- {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch{{ if $write }}, create, delete{{ end }}]}
 {{- else if and $cronJobs $write }}
 # get: distinguish a Job that was started before from another one of its name.
 # create: start a Job of a CronJob's template.
-- apiGroups: [batch]
-  resources: [jobs]
-  verbs: [get, create]
+- {apiGroups: [batch], resources: [jobs], verbs: [get, create]}
 {{- end }}
 # list: see whether a pod of a workload started before the change.
-- apiGroups: [""]
-  resources: [pods]
-  verbs: [list]
+- {apiGroups: [""], resources: [pods], verbs: [list]}
 {{- if $write }}
 # create: say on a workload why it was rolled, or could not be.
-- apiGroups: [""]
-  resources: [events]
-  verbs: [create]
+- {apiGroups: [""], resources: [events], verbs: [create]}
 {{- end }}
 {{- end -}}
 
@@ -119,16 +91,11 @@ subjects:
   verbs: [get]
 {{- if .S.scope.namespaceSelector }}
 # list, watch: know which labels are selected.
-- apiGroups: [""]
-  resources: [namespaces]
-  verbs: [list, watch]
+- {apiGroups: [""], resources: [namespaces], verbs: [list, watch]}
 {{- end }}
 {{- if include "reroll.canary" . }}
 # get: know the address of each API server, which sends audit events of its own.
-- apiGroups: [discovery.k8s.io]
-  resources: [endpointslices]
-  resourceNames: [kubernetes]
-  verbs: [get]
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], resourceNames: [kubernetes], verbs: [get]}
 {{- end }}
 {{- end -}}
 
@@ -137,23 +104,15 @@ subjects:
 {{- $write := not .Values.dryRun }}
 {{- if or .Values.dryRun (has "jobs" .S.scope.ignoredWorkloadTypes) -}}
 # get: load the key that digests are made with.
-- apiGroups: [""]
-  resources: [secrets]
-  resourceNames: [reroll-digest-key]
-  verbs: [get]
+- {apiGroups: [""], resources: [secrets], resourceNames: [reroll-digest-key], verbs: [get]}
 {{- if $write }}
 # create: make the key, certificates and the canary, once.
-- apiGroups: [""]
-  resources: [secrets]
-  verbs: [create]
+- {apiGroups: [""], resources: [secrets], verbs: [create]}
 {{- end }}
 {{- if include "reroll.makesTLS" . }}
 # get: load the CA and the certificate of ingest.
 # update: renew them.
-- apiGroups: [""]
-  resources: [secrets]
-  resourceNames: [{{ include "reroll.ingestService" . }}-ca, {{ include "reroll.tlsSecretName" . }}]
-  verbs: [get, update]
+- {apiGroups: [""], resources: [secrets], resourceNames: [{{ include "reroll.ingestService" . }}-ca, {{ include "reroll.tlsSecretName" . }}], verbs: [get, update]}
 {{- end }}
 {{- else -}}
 # get: load the key that digests are made with, and certificates.
@@ -161,38 +120,26 @@ subjects:
 # create: make the key, certificates and the canary, once, and keep the manifest of a Job before the Job is deleted.
 # update: keep that of a later attempt in its place, and renew certificates.
 # delete: drop the manifest once the Job is there again.
-- apiGroups: [""]
-  resources: [secrets]
-  verbs: [get, list, create, update, delete]
+- {apiGroups: [""], resources: [secrets], verbs: [get, list, create, update, delete]}
 {{- end }}
 # {{ if $write }}get, {{ end }}list, watch: load and follow the ledger, and see whether rolls are frozen or paused.
 {{- if $write }}
 # create, update, delete: keep the ledger, which has what is not on a workload.
 {{- end }}
-- apiGroups: [""]
-  resources: [configmaps]
-  verbs: [{{ if $write }}get, list, watch, create, update, delete{{ else }}list, watch{{ end }}]
+- {apiGroups: [""], resources: [configmaps], verbs: [{{ if $write }}get, list, watch, create, update, delete{{ else }}list, watch{{ end }}]}
 {{- if include "reroll.canary" . }}
 {{- range list "configmaps" "secrets" }}
 {{- if not (has . $.S.scope.resourcesToIgnore) }}
 # patch: update it, to check that its audit events arrive.
-- apiGroups: [""]
-  resources: [{{ . }}]
-  resourceNames: [reroll-canary]
-  verbs: [patch]
+- {apiGroups: [""], resources: [{{ . }}], resourceNames: [reroll-canary], verbs: [patch]}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- if and (include "reroll.elects" .) $write }}
 # get, update: see which replica leads, and lead.
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  resourceNames: [stakater-reloader-lock]
-  verbs: [get, update]
+- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [stakater-reloader-lock], verbs: [get, update]}
 # create: lead for the first time.
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  verbs: [create]
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
 {{- end }}
 {{- end -}}
 
@@ -203,17 +150,11 @@ subjects:
 {{- if not (has . $.S.scope.resourcesToIgnore) }}{{ $kinds = append $kinds . }}{{ end }}
 {{- end -}}
 # get: read the configs of a workload that is being written, to mark it.
-- apiGroups: [""]
-  resources: [{{ join ", " $kinds }}]
-  verbs: [get]
+- {apiGroups: [""], resources: [{{ join ", " $kinds }}], verbs: [get]}
 {{- if .S.reload.csi }}
 # get: read the annotations of a class.
-- apiGroups: [secrets-store.csi.x-k8s.io]
-  resources: [secretproviderclasses]
-  verbs: [get]
+- {apiGroups: [secrets-store.csi.x-k8s.io], resources: [secretproviderclasses], verbs: [get]}
 # list: read which versions the driver has mounted.
-- apiGroups: [secrets-store.csi.x-k8s.io]
-  resources: [secretproviderclasspodstatuses]
-  verbs: [list]
+- {apiGroups: [secrets-store.csi.x-k8s.io], resources: [secretproviderclasspodstatuses], verbs: [list]}
 {{- end }}
 {{- end -}}

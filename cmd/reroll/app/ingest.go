@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
+	"github.com/reroll-dev/reroll/ingest/webhook"
+)
+
+// ingestOptions turns the settings into those of the webhook, once its files are there.
+func (p *program) ingestOptions() (o webhook.Options, err error) {
+	s := p.settings.Ingest
+	o = webhook.Options{Address: s.Address, TokenFile: s.TokenFile, InsecureHTTP: s.InsecureHTTP, Logger: p.logger}
+	if p.settings.Runs(config.Dispatches) {
+		o.Clusters = []string{p.settings.ClusterName}
+	}
+	if p.settings.MakesCertificate() {
+		o.Certificate = func() (*tls.Certificate, error) { return p.ingestCertificate.Get(nil) }
+		o.ClientCAs = func() *x509.CertPool { return p.ingestCertificate.Authorities() }
+	}
+	if s.TLSCert != "" && s.TLSKey != "" && p.ingestFiles == nil {
+		files, err := certificate.NewFiles("ingest", s.TLSCert, s.TLSKey)
+		if err == nil {
+			err = files.Check()
+		}
+		if err != nil {
+			return o, err
+		}
+		p.ingestFiles = files
+	}
+	if s.TLSClientCA != "" && p.ingestCAs == nil {
+		if p.ingestCAs, err = certificate.NewCAs("ingest clients", s.TLSClientCA); err != nil {
+			return o, err
+		}
+	}
+	if p.ingestFiles != nil {
+		o.Certificate = func() (*tls.Certificate, error) { return p.ingestFiles.Get(nil) }
+	}
+	if p.ingestCAs != nil {
+		o.ClientCAs = p.ingestCAs.Pool
+	}
+	return o, o.Validate()
+}
+
+// checkIngest finds what is wrong with the ingest's own settings before anything else is started.
+func (p *program) checkIngest(context.Context) error {
+	if _, err := p.ingestOptions(); !p.awaited(err) {
+		return err
+	}
+	return nil
+}
+
+// awaited reports whether a process without a dispatcher waits for an end of err: another process is still to make the files.
+func (p *program) awaited(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && !p.settings.Runs(config.Dispatches)
+}
+
+// ingest takes audit events, as soon as there is a certificate.
+func (p *program) ingest(ctx context.Context) error {
+	o, err := p.ingestOptions()
+	switch {
+	case err == nil:
+		return p.serveIngest(ctx, o)
+	case !p.awaited(err):
+		return err
+	}
+	p.logger.Warn("a file of ingest is not there yet", "error", err)
+	var missing atomic.Pointer[error]
+	missing.Store(&err)
+	p.health.add("ingest", func(context.Context) error { return *missing.Load() })
+	p.start("ingest", func(ctx context.Context) error {
+		_ = retry(ctx, fileWait, func() error {
+			o, err = p.ingestOptions()
+			missing.Store(&err)
+			return err
+		})
+		if ctx.Err() == nil {
+			if err := p.serveIngest(ctx, o); err != nil {
+				return err
+			}
+		}
+		<-ctx.Done()
+		return nil
+	})
+	return nil
+}
+
+// fileWait is the longest pause between two looks for a file that is not there yet.
+const fileWait = time.Second
+
+func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
+	o.Sink, o.Registerer = p.sink(), p.registry
+	if p.ingestFiles != nil {
+		p.show("ingest", p.ingestFiles)
+	}
+	if p.ingestCAs != nil {
+		p.start("ingest client CAs", p.ingestCAs.Run)
+	}
+	server, err := webhook.New(o)
+	if err != nil {
+		return err
+	}
+	address, err := server.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := server.Serve(); err != nil {
+			p.fail(err)
+		}
+	}()
+	p.onEnd("ingest", server.Shutdown)
+	p.certificates.add("audit-client", server.ClientCertificate)
+	p.logger.Info("listening", "part", "ingest", "address", address.String())
+	return nil
+}
