@@ -52,18 +52,17 @@ func (c *auditCheck) run(cmd *cobra.Command) error {
 	if c.limit <= 0 {
 		return usagef("--timeout must be positive")
 	}
-	s, err := c.open(cmd)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+	return c.asking(cmd, c.follow)
+}
+
+func (c *auditCheck) follow(s *session) error {
 	if err := s.checkCluster(c.cluster); err != nil {
 		return err
 	}
 	ctx, cancel := c.bound(s.Context, c.limit)
 	defer cancel()
 	s.Context = ctx
-	w := &feedWatch{told: map[string]string{}, out: newLines(cmd.OutOrStdout())}
+	w := &feedWatch{told: map[string]string{}, out: newLines(s.cmd.OutOrStdout())}
 	for {
 		proven, ended, err := w.look(s)
 		switch {
@@ -80,7 +79,7 @@ func (c *auditCheck) run(cmd *cobra.Command) error {
 			case <-s.Done():
 			}
 		}
-		if cmd.Context().Err() != nil { // the user has stopped it
+		if s.cmd.Context().Err() != nil { // the user has stopped it
 			w.out.add(signs[unclear], text("Stopped: the audit feed is not proven yet."))
 		} else {
 			w.missing().show(w.out)

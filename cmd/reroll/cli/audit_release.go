@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func (s *auditSetup) takeRelease(ctx context.Context) (err error) {
 		return err
 	}
 	c := &s.content
-	c.Release, c.Namespace, c.Cluster = s.from.Release, s.from.Namespace, firstOf(s.cluster, s.from.Cluster)
+	c.Release, c.Namespace, c.Cluster = s.from.Release, s.from.Namespace, cmp.Or(s.cluster, s.from.Cluster)
 	c.Ingest = net.JoinHostPort(s.host(), strconv.Itoa(int(s.from.Port)))
 	if c.Cluster == "" {
 		return usagef("the pods of the release do not say the cluster's name: give it with --cluster, as in --cluster-name of its dispatcher")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -42,13 +41,12 @@ func compareRefs(a, b reloader.WorkloadRef) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
-func (c *census) answer() (answer, error) {
-	body, err := json.Marshal(map[string]any{"items": c.reports, "summary": c.summary(), "warnings": c.warnings})
-	a := answer{body: body, show: c.show}
+func (c *census) answer() answer {
+	a := answer{body: map[string]any{"items": c.reports, "summary": c.summary(), "warnings": c.warnings}, show: c.show}
 	for i := range c.reports {
 		a.names = append(a.names, nameOf(c.reports[i].Workload))
 	}
-	return a, err
+	return a
 }
 
 func nameOf(w reloader.WorkloadRef) string { return workloadRef("", w).String() }

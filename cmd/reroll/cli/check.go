@@ -43,11 +43,7 @@ func (f *checkFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	a, err := found.answer()
-	if err != nil {
-		return err
-	}
-	if err := f.print(cmd, a); err != nil {
+	if err := f.print(cmd, found.answer()); err != nil {
 		return err
 	}
 	if found.has(wrong) || found.has(unclear) {
@@ -107,7 +103,7 @@ func (f *checkFlags) nextCheck() string {
 
 // examineAPI reports what dispatchers say of themselves and their clusters.
 func (f *checkFlags) examineAPI(cmd *cobra.Command) (found findings, err error) {
-	s, err := f.open(cmd)
+	s, err := f.open(cmd.Context(), cmd)
 	if code, _ := ExitCode(err); code == ExitUsage {
 		return nil, err
 	}
@@ -115,7 +111,7 @@ func (f *checkFlags) examineAPI(cmd *cobra.Command) (found findings, err error) 
 		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" get pods")
 		return found, nil
 	}
-	defer s.close()
+	defer s.end()
 	var self view.Self
 	if _, err := s.read(s, path("self"), nil, &self); err != nil {
 		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" get pods")

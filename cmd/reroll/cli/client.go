@@ -185,21 +185,9 @@ type listing[T any] struct {
 	warnings []string
 }
 
-// body returns the pages as one.
-func (l listing[T]) body() json.RawMessage {
-	body, _ := json.Marshal(l.page()) // raw messages that were decoded, and texts
-	return body
-}
-
+// page returns the pages as one.
 func (l listing[T]) page() view.List[json.RawMessage] {
-	page := view.List[json.RawMessage]{Items: l.raw, Warnings: l.warnings}
-	if page.Items == nil {
-		page.Items = []json.RawMessage{}
-	}
-	if page.Warnings == nil {
-		page.Warnings = []string{}
-	}
-	return page
+	return view.List[json.RawMessage]{Items: append([]json.RawMessage{}, l.raw...), Warnings: append([]string{}, l.warnings...)}
 }
 
 // list reads most items of a resource, or all if most is 0, page by page.

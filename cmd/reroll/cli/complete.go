@@ -28,11 +28,11 @@ func (g *globals) complete(find finder) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 		defer cancel()
-		s, err := g.openIn(ctx, cmd)
+		s, err := g.open(ctx, cmd)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		defer s.close()
+		defer s.end()
 		q := url.Values{}
 		set(q, "cluster", g.cluster)
 		set(q, "namespace", g.namespace)

@@ -39,10 +39,18 @@ type session struct {
 	end       func()
 }
 
-// open connects to the API. The caller closes the session.
-func (g *globals) open(cmd *cobra.Command) (*session, error) { return g.openIn(cmd.Context(), cmd) }
+// asking connects to the API and calls do.
+func (g *globals) asking(cmd *cobra.Command, do func(s *session) error) error {
+	s, err := g.open(cmd.Context(), cmd)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	return do(s)
+}
 
-func (g *globals) openIn(ctx context.Context, cmd *cobra.Command) (*session, error) {
+// open connects to the API. The caller ends the session.
+func (g *globals) open(ctx context.Context, cmd *cobra.Command) (*session, error) {
 	s := &session{Context: ctx, globals: g, cmd: cmd, now: time.Now(), end: func() {}}
 	if err := g.checkFormat(); err != nil {
 		return nil, err
@@ -62,8 +70,6 @@ func (g *globals) openIn(ctx context.Context, cmd *cobra.Command) (*session, err
 	}
 	return s, nil
 }
-
-func (s *session) close() { s.end() }
 
 // address returns the API's address: that of --server or the environment, or a port-forward through the kubeconfig's context. Without a context,
 // as in a pod of Reroll, it is this machine.

@@ -12,7 +12,7 @@ import (
 // TestServer: --server wins over the environment, the environment over the kubeconfig; without any, as in a pod, it is the loopback.
 func TestServer(t *testing.T) {
 	address := func(g globals) (string, error) {
-		s, err := g.open(Root("v1.2.3"))
+		s, err := g.open(t.Context(), Root("v1.2.3"))
 		if err != nil {
 			return "", err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -237,7 +238,7 @@ func (a *annotating) run(cmd *cobra.Command, name string) error {
 // located returns the workload that a ref means in a cluster.
 func located(ctx context.Context, cluster *kube.Cluster, name string, r ref) (reloader.WorkloadRef, error) {
 	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
-	check := reloader.WorkloadRef{Kind: firstOf(r.kind, "Deployment"), Namespace: firstOf(r.namespace, "default"), Name: r.name}
+	check := reloader.WorkloadRef{Kind: cmp.Or(r.kind, "Deployment"), Namespace: cmp.Or(r.namespace, "default"), Name: r.name}
 	if err := check.Validate(); err != nil {
 		return w, Usage(err)
 	}

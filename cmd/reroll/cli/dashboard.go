@@ -19,32 +19,31 @@ func dashboardCommand(g *globals) *cobra.Command {
 		Example: "  reroll dashboard\n  reroll dashboard --context east --browser=false",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := g.open(cmd)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if _, err := s.read(s, path("self"), nil, &view.Self{}); err != nil {
-				return err
-			}
-			address := s.base.String() + "/"
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), address); err != nil {
-				return err
-			}
-			if open {
-				name, args := browser(runtime.GOOS, address)
-				if err := exec.CommandContext(s, name, args...).Run(); err != nil {
-					warn(cmd, []string{fmt.Sprintf("no browser was opened: %s: %v", name, err)})
-				}
-			}
-			if s.forwarded {
-				<-s.Done()
-			}
-			return nil
+			return g.asking(cmd, func(s *session) error { return s.dashboard(open) })
 		},
 	}, takesCluster, "server,reroll-namespace")
 	cmd.Flags().BoolVar(&open, "browser", true, "open a browser")
 	return cmd
+}
+
+func (s *session) dashboard(open bool) error {
+	if _, err := s.read(s, path("self"), nil, &view.Self{}); err != nil {
+		return err
+	}
+	address := s.base.String() + "/"
+	if _, err := fmt.Fprintln(s.cmd.OutOrStdout(), address); err != nil {
+		return err
+	}
+	if open {
+		name, args := browser(runtime.GOOS, address)
+		if err := exec.CommandContext(s, name, args...).Run(); err != nil {
+			warn(s.cmd, []string{fmt.Sprintf("no browser was opened: %s: %v", name, err)})
+		}
+	}
+	if s.forwarded {
+		<-s.Done()
+	}
+	return nil
 }
 
 // browser returns the command that opens an address where the program runs.

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,16 +32,13 @@ func explainCommand(g *globals) *cobra.Command {
 			"  reroll explain web --exit-code",
 		Args: oneObject,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := g.open(cmd)
-			if err != nil {
+			return g.asking(cmd, func(s *session) error {
+				v, err := s.explain(one(args), config)
+				if err == nil && judge && v.NeedsAttention {
+					return errAnswer
+				}
 				return err
-			}
-			defer s.close()
-			v, err := s.explain(one(args), config)
-			if err == nil && judge && v.NeedsAttention {
-				return errAnswer
-			}
-			return err
+			})
 		},
 	}, takesAsk, "namespace")
 	cmd.Flags().BoolVar(&judge, "exit-code", false, "exit with 1 if the workload needs attention")
@@ -62,11 +59,12 @@ func (s *session) explain(name, config string) (v verdict.Verdict, err error) {
 		return v, err
 	}
 	var of view.Explained
-	body, err := s.read(s, path("workloads", r.cluster, r.namespace, r.kind, r.name), q, &of)
+	var body any
+	body, err = s.read(s, path("workloads", r.cluster, r.namespace, r.kind, r.name), q, &of)
 	var refused *refusal
 	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
 		of.Verdict = s.unknown(r)
-		body, err = json.Marshal(map[string]verdict.Verdict{"verdict": of.Verdict})
+		body, err = map[string]verdict.Verdict{"verdict": of.Verdict}, nil
 	}
 	if err != nil {
 		return v, err
@@ -187,7 +185,7 @@ func (s *session) unknown(r ref) verdict.Verdict {
 			if !strings.HasSuffix(said, "?") {
 				said += ": " + f.Fix
 			}
-			of.Live.Typo = firstOf(of.Live.Typo, said)
+			of.Live.Typo = cmp.Or(of.Live.Typo, said)
 		}
 	}
 	return verdict.Judge(of)

@@ -1,8 +1,6 @@
 package cli
 
-import (
-	"encoding/json"
-)
+import "slices"
 
 // grade is what an examination comes to.
 type grade string
@@ -34,12 +32,7 @@ func (f *findings) add(check string, v grade, message, fix string) {
 
 // has reports whether some finding has a verdict.
 func (f findings) has(v grade) bool {
-	for _, one := range f {
-		if one.Verdict == v {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f, func(one finding) bool { return one.Verdict == v })
 }
 
 // signs stand for verdicts.
@@ -47,9 +40,8 @@ var signs = map[grade]cell{
 	fine: {"✓ ", good}, careful: {"! ", alert}, wrong: {"✗ ", bad}, skipped: {"- ", faint}, unclear: {"? ", alert},
 }
 
-func (f findings) answer() (answer, error) {
-	body, err := json.Marshal(map[string]any{"findings": f})
-	return answer{body: body, names: f.troubled(), show: func(l *lines, _ bool) { f.show(l) }}, err
+func (f findings) answer() answer {
+	return answer{body: map[string]any{"findings": f}, names: f.troubled(), show: func(l *lines, _ bool) { f.show(l) }}
 }
 
 func (f findings) show(l *lines) {

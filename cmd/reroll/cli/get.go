@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -79,35 +80,35 @@ func (f *getFlags) run(cmd *cobra.Command, args []string) error {
 		return usagef("--state: %q is not one of %s", f.state, strings.Join(r.states, ", "))
 	}
 	f.resource, f.name = r, one(args[1:])
-	s, err := f.open(cmd)
-	if err != nil {
-		return err
-	}
-	defer s.close()
 	if f.watch {
-		return f.follow(s)
+		return f.asking(cmd, f.follow)
 	}
+	return f.asking(cmd, f.list)
+}
+
+// list prints what there is now.
+func (f *getFlags) list(s *session) error {
 	l, single, err := f.fetch(s)
 	if err != nil {
 		return err
 	}
-	warn(cmd, l.warnings)
+	warn(s.cmd, l.warnings)
 	rows, err := f.rows(l.raw, s.now)
 	if err != nil {
 		return err
 	}
 	if len(rows) == 0 && f.tabular() {
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No %s found.\n", f.resource.name)
+		_, err := fmt.Fprintf(s.cmd.ErrOrStderr(), "No %s found.\n", f.resource.name)
 		return err
 	}
-	a := answer{body: l.body(), show: func(w *lines, wide bool) { w.table(f.columnsFor(rows), cellsOf(rows), wide, nil) }}
+	a := answer{body: l.page(), show: func(w *lines, wide bool) { w.table(f.columnsFor(rows), cellsOf(rows), wide, nil) }}
 	if single {
 		a.body = l.raw[0]
 	}
 	for _, row := range rows {
 		a.names = append(a.names, row.name)
 	}
-	return f.print(cmd, a)
+	return f.print(s.cmd, a)
 }
 
 // fetch asks for the list, or for one record.
@@ -119,7 +120,7 @@ func (f *getFlags) fetch(s *session) (l listing[json.RawMessage], single bool, e
 	switch {
 	case f.resource.name == "clusters":
 		q.Del("cluster")
-		set(q, "name", firstOf(f.name, f.cluster))
+		set(q, "name", cmp.Or(f.name, f.cluster))
 	case f.name != "" && workload:
 		r, err := s.find(f.name)
 		if err != nil {
@@ -228,12 +229,4 @@ func cellsOf(rows []row) (cells [][]cell) {
 		cells = append(cells, r.cells)
 	}
 	return cells
-}
-
-// firstOf returns the first text that is not empty.
-func firstOf(texts ...string) string {
-	if i := slices.IndexFunc(texts, func(t string) bool { return t != "" }); i >= 0 {
-		return texts[i]
-	}
-	return ""
 }

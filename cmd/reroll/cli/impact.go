@@ -32,6 +32,11 @@ type foreseen struct {
 	Differs []reloader.KeyChange `json:"differs,omitempty"`
 }
 
+type foreseenPage struct {
+	view.List[foreseen]
+	Complete bool `json:"complete"`
+}
+
 func impactCommand(g *globals) *cobra.Command {
 	q := &impactFlags{globals: g}
 	cmd := take(&cobra.Command{
@@ -71,7 +76,13 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 	case len(f.files) > 0:
 		all, complete, err = f.ofFiles(cmd)
 	default:
-		all, complete, warnings, err = f.ofNames(cmd, args)
+		err = f.asking(cmd, func(s *session) error {
+			supposed, err := f.supposed(s, args)
+			if err == nil {
+				all, complete, warnings, err = s.impact(supposed)
+			}
+			return err
+		})
 	}
 	if err != nil {
 		return false, false, err
@@ -93,13 +104,7 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 	if f.format == formatMarkdown {
 		return len(a.names) > 0, complete, writeMarkdown(newLines(cmd.OutOrStdout()), all, complete)
 	}
-	a.body, err = json.Marshal(struct {
-		view.List[foreseen]
-		Complete bool `json:"complete"`
-	}{view.List[foreseen]{Items: all, Warnings: append([]string{}, warnings...)}, complete})
-	if err != nil {
-		return false, false, err
-	}
+	a.body = foreseenPage{view.List[foreseen]{Items: all, Warnings: append([]string{}, warnings...)}, complete}
 	return len(a.names) > 0, complete, f.print(cmd, a)
 }
 
@@ -129,20 +134,6 @@ func (f *impactFlags) ofFiles(cmd *cobra.Command) (all []foreseen, complete bool
 		return []foreseen{}, true, nil
 	}
 	return f.compare(cmd.Context(), proposals)
-}
-
-// ofNames asks Reroll about configs that are named.
-func (f *impactFlags) ofNames(cmd *cobra.Command, args []string) (all []foreseen, complete bool, warnings []string, err error) {
-	s, err := f.open(cmd)
-	if err != nil {
-		return nil, false, nil, err
-	}
-	defer s.close()
-	supposed, err := f.supposed(s, args)
-	if err != nil {
-		return nil, false, nil, err
-	}
-	return s.impact(supposed)
 }
 
 // supposed gathers the configs that are named, each once.
@@ -187,10 +178,7 @@ func (s *session) impact(configs []api.SupposedChange) (all []foreseen, complete
 		if err != nil {
 			return nil, false, nil, err
 		}
-		var page struct {
-			view.List[foreseen]
-			Complete bool `json:"complete"`
-		}
+		var page foreseenPage
 		if err := decode(body, &page); err != nil {
 			return nil, false, nil, err
 		}

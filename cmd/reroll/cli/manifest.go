@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,14 +88,14 @@ func propose(found []proposal, document []byte, namespace string) ([]proposal, e
 		if err := yaml.Unmarshal(document, &o); err != nil {
 			return nil, err
 		}
-		o.Namespace = firstOf(o.Namespace, namespace)
+		o.Namespace = cmp.Or(o.Namespace, namespace)
 		p.content, p.Annotations, p.Labels = digest.OfConfigMap(&o), o.Annotations, o.Labels
 	case "v1/Secret":
 		var o corev1.Secret
 		if err := yaml.Unmarshal(document, &o); err != nil {
 			return nil, err
 		}
-		o.Namespace = firstOf(o.Namespace, namespace)
+		o.Namespace = cmp.Or(o.Namespace, namespace)
 		for key, value := range o.StringData {
 			if o.Data == nil {
 				o.Data = map[string][]byte{}

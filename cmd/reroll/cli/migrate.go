@@ -72,13 +72,9 @@ func (q *migrateFlags) run(cmd *cobra.Command) error {
 // report prints what was found, and returns the error with the exit code.
 func (q *migrateFlags) report(cmd *cobra.Command, c *census) error {
 	warn(cmd, c.warnings)
-	a, err := c.answer()
-	if err != nil {
-		return err
-	}
 	if len(c.reports) == 0 && q.tabular() {
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "No workload has annotations or marks of another reloader.")
-	} else if err := q.print(cmd, a); err != nil {
+	} else if err := q.print(cmd, c.answer()); err != nil {
 		return err
 	}
 	if sum := c.summary(); sum.Rolls+sum.Conflicts+sum.Typos+sum.Leftovers+sum.Unknown+len(c.warnings) > 0 {

@@ -27,8 +27,8 @@ var formats = []string{formatWide, formatJSON, formatYAML, formatName, formatPat
 
 // answer is what a command has found, ready for each format.
 type answer struct {
-	// body is the answer of the API, and names has what other commands call its rows.
-	body  json.RawMessage
+	// body is the answer for programs, and names has what other commands call its rows.
+	body  any
 	names []string
 	// show writes it for people.
 	show func(l *lines, wide bool)
@@ -86,19 +86,20 @@ func (g *globals) print(cmd *cobra.Command, a answer) error {
 			}
 		}
 		return nil
-	case formatYAML:
-		content, err := yaml.JSONToYAML(a.body)
-		if err != nil {
-			return fmt.Errorf("show the answer as YAML: %w", err)
-		}
-		_, err = w.Write(content)
-		return err
 	case formatMarkdown:
 		return usagef("--output: only impact has %s", formatMarkdown)
 	}
+	content, err := yaml.Marshal(a.body)
+	if err != nil {
+		return err
+	}
+	if g.form() == formatYAML {
+		_, err = w.Write(content)
+		return err
+	}
 	var value any
-	if err := json.Unmarshal(a.body, &value); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+	if err := yaml.Unmarshal(content, &value); err != nil {
+		return err
 	}
 	if g.form() == formatPath {
 		return printPath(w, value, template)
@@ -124,9 +125,6 @@ func printPath(w io.Writer, value any, template string) error {
 
 // done reports what a command has written to the cluster.
 func (g *globals) done(cmd *cobra.Command, what, name, message string) error {
-	body, err := json.Marshal(map[string]string{"done": what, "name": name, "message": message})
-	if err != nil {
-		return err
-	}
+	body := map[string]string{"done": what, "name": name, "message": message}
 	return g.print(cmd, answer{body: body, names: []string{name}, show: func(l *lines, _ bool) { l.add(text(message)) }})
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -58,7 +59,7 @@ const helpWidth = 100
 // writeHelp writes the help of a command: on one screen, as far as its flags are few.
 func writeHelp(w io.Writer, cmd *cobra.Command) {
 	var b strings.Builder
-	fmt.Fprintln(&b, wrapped(firstOf(cmd.Long, cmd.Short+".")))
+	fmt.Fprintln(&b, wrapped(cmp.Or(cmd.Long, cmd.Short+".")))
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintln(&b)
 		for _, below := range cmd.Commands() {

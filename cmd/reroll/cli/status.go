@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -24,16 +23,13 @@ func statusCommand(g *globals) *cobra.Command {
 		Example: "  reroll status\n  reroll status -n shop\n  reroll status --exit-code >/dev/null || echo 'needs attention'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := g.open(cmd)
-			if err != nil {
+			return g.asking(cmd, func(s *session) error {
+				well, err := s.status()
+				if err == nil && judge && !well {
+					return errAnswer
+				}
 				return err
-			}
-			defer s.close()
-			well, err := s.status()
-			if err == nil && judge && !well {
-				return errAnswer
-			}
-			return err
+			})
 		},
 	}, takesAsk, takesScope)
 	cmd.Flags().BoolVar(&judge, "exit-code", false, "exit with 1 if a cluster or a workload needs attention, or that is not known")
@@ -59,16 +55,12 @@ func (s *session) status() (well bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	body, err := json.Marshal(map[string]any{"server": s.base.Redacted(), "version": self.Version, "clusters": clusters.body(), "workloads": workloads.body()})
-	if err != nil {
-		return false, err
-	}
 	warnings := union(clusters.warnings, workloads.warnings)
 	warn(s.cmd, warnings)
 	well = len(warnings) == 0 && len(clusters.items) > 0 &&
 		!slices.ContainsFunc(clusters.items, func(c view.Cluster) bool { return c.Health != verdict.Healthy }) &&
 		!slices.ContainsFunc(workloads.items, func(w view.Workload) bool { return w.Verdict.NeedsAttention })
-	a := answer{body: body}
+	a := answer{body: map[string]any{"server": s.base.Redacted(), "version": self.Version, "clusters": clusters.page(), "workloads": workloads.page()}}
 	several := len(clusters.items) > 1
 	for _, w := range workloads.items {
 		a.names = append(a.names, nameAmong(several, w))
