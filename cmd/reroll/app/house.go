@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (h *house) start(name string, run func(context.Context) error) {
 	go func() {
 		err := run(ctx)
 		if ctx.Err() == nil {
-			h.fail(fmt.Errorf("%s ended: %w", name, orUnknown(err)))
+			h.fail(fmt.Errorf("%s ended: %w", name, cmp.Or(err, errUnknown)))
 		}
 		done <- err
 	}()
@@ -119,10 +120,3 @@ func (h *house) wait(ctx context.Context) error {
 }
 
 var errUnknown = errors.New("no reason given")
-
-func orUnknown(err error) error {
-	if err == nil {
-		return errUnknown
-	}
-	return err
-}

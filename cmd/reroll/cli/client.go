@@ -52,7 +52,7 @@ func (r *refusal) Error() string { return r.detail }
 
 // get asks for a path and returns the answer.
 func (c *client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	return c.ask(ctx, http.MethodGet, path, query, nil, nil)
+	return c.ask(ctx, http.MethodGet, path, query, nil)
 }
 
 // read asks for a path and reads the answer into v.
@@ -72,9 +72,9 @@ func decode(body []byte, v any) error {
 }
 
 // ask sends a request until the server does not ask to come later any more.
-func (c *client) ask(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) ([]byte, error) {
+func (c *client) ask(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
 	for try := 1; ; try++ {
-		answer, err := c.askOnce(ctx, method, path, query, body, header)
+		answer, err := c.askOnce(ctx, method, path, query, body)
 		refused, ok := err.(*refusal) //nolint:errorlint // askOnce returns it as it is
 		if !ok || refused.later == 0 || try == patience {
 			return answer, err
@@ -87,10 +87,10 @@ func (c *client) ask(ctx context.Context, method, path string, query url.Values,
 	}
 }
 
-func (c *client) askOnce(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) ([]byte, error) {
+func (c *client) askOnce(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	response, err := c.send(ctx, method, path, query, body, header)
+	response, err := c.send(ctx, method, path, query, body)
 	if err != nil {
 		return nil, err
 	}
@@ -103,15 +103,12 @@ func (c *client) askOnce(ctx context.Context, method, path string, query url.Val
 }
 
 // send returns an answer that is not a refusal; its body must be closed.
-func (c *client) send(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) (*http.Response, error) {
+func (c *client) send(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
 	target := c.base.JoinPath(path)
 	target.RawQuery = query.Encode()
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
-	}
-	for name := range header {
-		request.Header.Set(name, header.Get(name))
 	}
 	request.Header.Set("User-Agent", c.agent)
 	if body != nil {

@@ -95,7 +95,7 @@ func (g *globals) userAgent() string { return "reroll/" + g.version }
 
 // wantsTLS reports whether the other end of the tunnel refuses plain HTTP.
 func (s *session) wantsTLS() bool {
-	_, err := s.askOnce(s, http.MethodGet, "/api/v1/self", nil, nil, nil)
+	_, err := s.askOnce(s, http.MethodGet, "/api/v1/self", nil, nil)
 	var refused *refusal
 	return errors.As(err, &refused) && refused.status == http.StatusBadRequest && refused.plain
 }

@@ -169,40 +169,33 @@ type annotating struct {
 	key, what, said, reason string
 }
 
-// sameWithKubectl is how kubectl does the same.
-func sameWithKubectl(key string) string {
-	return "It annotates the workload with your rights. The same with kubectl:\n  kubectl -n shop annotate deploy/web --overwrite " + key + "=\"$(date)\""
+// command completes a command that annotates one workload.
+func (a *annotating) command(cmd *cobra.Command) *cobra.Command {
+	cmd.Use, cmd.Args, cmd.ValidArgsFunction = a.what+" "+workloadForm, oneObject, a.completeFirst(workloadNames)
+	cmd.Long += "It annotates the workload with your rights. The same with kubectl:\n  kubectl -n shop annotate deploy/web --overwrite " + a.key + "=\"$(date)\""
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd, one(args)) }
+	return take(cmd, takesCluster, "namespace,output")
 }
 
 func reloadCommand(g *globals) *cobra.Command {
 	a := &annotating{globals: g, key: dispatcher.RequestedAnnotation, what: "reload", said: "asked for a roll of "}
-	cmd := take(&cobra.Command{
-		Use:   "reload " + workloadForm,
-		Short: "Roll an opted-in workload once, although nothing has changed",
-		Long: "Roll an opted-in workload once, although nothing has changed. Windows and limits on rates do not hold it back, a pause does.\n" +
-			sameWithKubectl(dispatcher.RequestedAnnotation),
+	cmd := a.command(&cobra.Command{
+		Short:   "Roll an opted-in workload once, although nothing has changed",
+		Long:    "Roll an opted-in workload once, although nothing has changed. Windows and limits on rates do not hold it back, a pause does.\n",
 		Example: "  reroll reload deploy/web -n shop --reason 'new certificates'\n  reroll reload shop/Deployment/web --context east",
-		Args:    oneObject,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, one(args)) },
-	}, takesCluster, "namespace,output")
+	})
 	cmd.Flags().StringVar(&a.reason, "reason", "", "why, for those who ask later")
-	cmd.ValidArgsFunction = g.completeFirst(workloadNames)
 	return cmd
 }
 
 func retryCommand(g *globals) *cobra.Command {
 	a := &annotating{globals: g, key: dispatcher.RetryAnnotation, what: "retry", said: "asked for another try of "}
-	cmd := take(&cobra.Command{
-		Use:   "retry " + workloadForm,
+	return a.command(&cobra.Command{
 		Short: "Try again a workload that failed, or whose stalled rollout halts others",
 		Long: "Try again, now, a workload that could not be patched. If its stalled rollout halts those of others, they continue; if it is one of " +
-			"those that wait, it goes alone. " + sameWithKubectl(dispatcher.RetryAnnotation),
+			"those that wait, it goes alone. ",
 		Example: "  reroll retry deploy/web -n shop\n  reroll retry shop/Deployment/web --context east",
-		Args:    oneObject,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, one(args)) },
-	}, takesCluster, "namespace,output")
-	cmd.ValidArgsFunction = g.completeFirst(workloadNames)
-	return cmd
+	})
 }
 
 func (a *annotating) run(cmd *cobra.Command, name string) error {

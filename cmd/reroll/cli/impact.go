@@ -174,7 +174,7 @@ func (s *session) impact(configs []api.SupposedChange) (all []foreseen, complete
 		if err != nil {
 			return nil, false, nil, err
 		}
-		body, err := s.ask(s, http.MethodPost, path("impact"), nil, question, nil)
+		body, err := s.ask(s, http.MethodPost, path("impact"), nil, question)
 		if err != nil {
 			return nil, false, nil, err
 		}

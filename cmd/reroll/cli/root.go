@@ -21,10 +21,12 @@ func Root(version string) *cobra.Command {
 	}
 	g := &globals{version: version}
 	g.bind(root)
+	audit := &cobra.Command{Use: "audit", Short: "Set up the audit events of the API server, and prove that they come in"}
+	audit.AddCommand(auditSetupCommand(g), auditCheckCommand(g))
 	root.AddCommand(
 		statusCommand(g), getCommand(g), explainCommand(g), impactCommand(g), reloadCommand(g), retryCommand(g), pauseCommand(g), resumeCommand(g),
 		checkCommand(g), migrateCommand(g), dashboardCommand(g), versionCommand(version),
-		group("audit", "Set up the audit events of the API server, and prove that they come in", auditSetupCommand(g), auditCheckCommand(g)),
+		audit,
 	)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
@@ -115,11 +117,4 @@ func takenFlags(cmd *cobra.Command) string {
 		}
 	})
 	return strings.Join(names, " ")
-}
-
-// group is a command that only has others below it.
-func group(use, short string, below ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short}
-	cmd.AddCommand(below...)
-	return cmd
 }

@@ -68,7 +68,7 @@ func (w *watched) listen() error {
 	defer cancel(nil)
 	silence := time.AfterFunc(silenceTime, func() { cancel(fmt.Errorf("the server sent nothing for %s", silenceTime)) })
 	defer silence.Stop()
-	response, err := w.s.send(ctx, http.MethodGet, path("events"), nil, nil, http.Header{"Accept": {"text/event-stream"}})
+	response, err := w.s.send(ctx, http.MethodGet, path("events"), nil, nil)
 	if err != nil {
 		return err
 	}
