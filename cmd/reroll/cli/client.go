@@ -43,8 +43,6 @@ type refusal struct {
 	detail string
 	// later is how long the server asks to wait; 0 if it does not.
 	later time.Duration
-	// plain says that a TLS server was asked in plain HTTP.
-	plain bool
 }
 
 // Error returns what the server said.
@@ -162,7 +160,6 @@ func (c *client) refusalOf(response *http.Response) error {
 		} `json:"errors"`
 	}
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what was read says enough
-	r.plain = bytes.Contains(body, []byte("HTTP request to an HTTPS server"))
 	if json.Unmarshal(body, &problem) == nil && problem.Detail != "" {
 		r.detail = problem.Detail
 		for _, e := range problem.Errors {

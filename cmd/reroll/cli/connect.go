@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -59,10 +60,13 @@ func (g *globals) open(ctx context.Context, cmd *cobra.Command) (*session, error
 	if err == nil {
 		s.client, err = g.client(address)
 	}
-	if err == nil && s.forwarded && s.wantsTLS() {
-		s.base.Scheme = "https"
+	if err == nil && s.forwarded {
 		// The tunnel ends in the pod, and the Kubernetes API server has authenticated it. The certificate is for another name.
-		s.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec
+		config := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec
+		if other, err := tls.DialWithDialer(&net.Dialer{Timeout: requestTime}, "tcp", s.base.Host, config); err == nil {
+			_ = other.Close() // it has shown that the other end speaks TLS
+			s.base.Scheme, s.http.Transport.(*http.Transport).TLSClientConfig = "https", config
+		}
 	}
 	if err != nil {
 		s.end()
@@ -92,13 +96,6 @@ func (s *session) address() (string, error) {
 }
 
 func (g *globals) userAgent() string { return "reroll/" + g.version }
-
-// wantsTLS reports whether the other end of the tunnel refuses plain HTTP.
-func (s *session) wantsTLS() bool {
-	_, err := s.askOnce(s, http.MethodGet, "/api/v1/self", nil, nil)
-	var refused *refusal
-	return errors.As(err, &refused) && refused.status == http.StatusBadRequest && refused.plain
-}
 
 // client returns the client of a server.
 func (g *globals) client(address string) (*client, error) {
