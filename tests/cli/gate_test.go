@@ -26,12 +26,17 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: rates}
 data: {tax: "7", debug: "0"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: bundle}
 `
 
 // gate runs the commands of docs/recipes.md for pull requests, without a Reroll to ask, and then applies what they judged.
 func (d *desk) gate() {
 	d.t.Helper()
 	d.apply(sleepers)
+	d.kubectl("create", "configmap", "bundle", "-n", d.ns, "--from-literal=ca.crt=filled in by a controller")
 	dir := d.t.TempDir()
 	overlay := filepath.Join(dir, "overlays", "production")
 	d.must(os.MkdirAll(overlay, 0o700))
@@ -46,6 +51,7 @@ func (d *desk) gate() {
 	}
 	want := []string{
 		"| Config | Workload | Rolls | Why |", "|---|---|---|---|",
+		"| `" + d.ns + "/ConfigMap/bundle` | - | never | unchanged |",
 		"| `" + d.ns + "/ConfigMap/rates` | - | never | unchanged |",
 		"| `" + d.ns + "/ConfigMap/settings [level]` | `" + d.ns + "/Deployment/web` | now | It would roll. |",
 		"| `" + d.ns + "/Secret/account (new)` | - | never | no opted-in workload asks for it |",
@@ -61,9 +67,14 @@ func (d *desk) gate() {
 	}
 	file := filepath.Join(overlay, "settings.yaml")
 	d.reroll(1, "impact", "-f", file, "-n", d.ns, "--exit-code")
+	d.apply(strings.NewReplacer("name: web", "name: plain", "app: web", "app: plain", "reloader.stakater.com/auto", "example.com/auto").Replace(objects))
+	everything := d.reroll(0, "impact", "-f", file, "-n", d.ns, "-o", "name", "--set", "reload.autoAll=true")
+	if want := d.ns + "/Deployment/plain\n" + d.ns + "/Deployment/web\n"; everything != want {
+		d.t.Errorf("with reload.autoAll it says %q, want %q", everything, want)
+	}
 	d.preSync(dir, recipes, file)
 	d.watch(func() { d.apply(proposed) })
-	if said := d.reroll(0, "impact", "-f", file, "-n", d.ns, "--exit-code", "-o", "jsonpath={.items[*].change}"); said != "Unchanged Unchanged Unchanged\n" {
+	if said := d.reroll(0, "impact", "-f", file, "-n", d.ns, "--exit-code", "-o", "jsonpath={.items[*].change}"); said != "Unchanged Unchanged Unchanged Unchanged\n" {
 		d.t.Errorf("what was applied is %s", said)
 	}
 }

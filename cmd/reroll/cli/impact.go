@@ -11,6 +11,7 @@ import (
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
@@ -23,6 +24,7 @@ type impactFlags struct {
 	*globals
 	files, keys []string
 	judge       bool
+	settings    config.Flags
 }
 
 // foreseen is what would become of a config, and Change and Differs what manifests would do to it; they are empty without manifests.
@@ -44,7 +46,7 @@ func impactCommand(g *globals) *cobra.Command {
 		Short: "Say what would roll if configs changed, or manifests were applied",
 		Long: "Say what would roll if the named configs changed now, as Reroll has it on record. With -f, say which ConfigMaps and Secrets among " +
 			"manifests differ from those in the cluster, and which live workloads would roll. That needs read access with your kubeconfig and no Reroll; pauses and limits " +
-			"are not part of it. -o markdown is for a comment on a pull request, and -o name has the workloads that would roll.",
+			"are not part of it, and the settings are those of --config. -o markdown is for a comment on a pull request, and -o name has the workloads that would roll.",
 		Example: "  reroll impact cm/settings secret/password -n shop\n  reroll impact shop/ConfigMap/settings --key level\n" +
 			"  kustomize build overlays/production | reroll impact -f - -n shop -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,6 +63,7 @@ func impactCommand(g *globals) *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVarP(&q.files, "filename", "f", nil, "file of manifests to compare with the cluster, - for standard input")
 	f.StringSliceVar(&q.keys, "key", nil, "key that is supposed to change (default: any)")
+	q.settings.BindFile(f)
 	f.BoolVar(&q.judge, "exit-code", false, "exit with 1 if something would roll, or that is not known")
 	cmd.ValidArgsFunction = g.complete(configNames)
 	return cmd

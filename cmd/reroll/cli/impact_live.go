@@ -33,14 +33,25 @@ const (
 // comparison compares manifests with a cluster, by the user's own rights.
 type comparison struct {
 	reader
-	ring *digest.Ring
-	now  time.Time
+	dialects dialect.Set
+	// creations says that the creation of a config rolls whichever workload asks for it.
+	creations bool
+	ring      *digest.Ring
+	now       time.Time
 	// asking are the workloads that ask for configs.
 	asking []dialect.Plan
 }
 
 // compare says what applying manifests would roll. Reroll need not run in the cluster.
 func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found []foreseen, complete bool, err error) {
+	settings, err := f.settings.Read()
+	if err != nil {
+		return nil, false, Usage(err)
+	}
+	chosen, err := settings.Dialects()
+	if err != nil {
+		return nil, false, Usage(err)
+	}
 	scope := kube.Scope{Rollouts: true}
 	for _, p := range proposals {
 		scope.Namespaces = append(scope.Namespaces, p.Config.Namespace)
@@ -48,7 +59,7 @@ func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found 
 	if slices.ContainsFunc(proposals, func(p proposal) bool { return p.Annotations[dialect.ShareKey] != "" }) {
 		scope.Namespaces = nil // workloads of any namespace may use it
 	}
-	cluster, err := f.connect(ctx, adoption.Keeps(dialects), scope)
+	cluster, err := f.connect(ctx, adoption.Keeps(settings.AllDialects()), scope)
 	if err != nil {
 		return nil, false, err
 	}
@@ -58,12 +69,13 @@ func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found 
 	if err != nil {
 		return nil, false, err
 	}
-	return (&comparison{reader: cluster, ring: ring, now: time.Now()}).run(ctx, proposals)
+	c := &comparison{reader: cluster, dialects: chosen, creations: settings.Reload.OnCreate, ring: ring, now: time.Now()}
+	return c.run(ctx, proposals)
 }
 
 func (c *comparison) run(ctx context.Context, proposals []proposal) (found []foreseen, complete bool, err error) {
 	hidden, err := c.Workloads(ctx, func(w *workload.Workload) error {
-		if plan := dialects.Compile(w); plan.OptedIn() {
+		if plan := c.dialects.Compile(w); plan.OptedIn() {
 			c.asking = append(c.asking, plan)
 		}
 		return nil
@@ -101,6 +113,9 @@ func (c *comparison) foresee(ctx context.Context, p proposal) (v foreseen, err e
 		v.Warnings = append(v.Warnings, fmt.Sprintf("you may not read %s, so it counts as changed", configRef("", p.Config)))
 	case err != nil:
 		return v, fmt.Errorf("read %s: %w", configRef("", p.Config), err)
+	case p.content.Size() == 0: // something else fills it in
+		v.Change = wouldKeep
+		return v, nil
 	default:
 		v.Differs = digest.Diff(c.ring.Digest(live.Content), c.ring.Digest(p.content))
 		for _, k := range v.Differs {
@@ -124,7 +139,7 @@ func (c *comparison) foresee(ctx context.Context, p proposal) (v foreseen, err e
 	for _, plan := range c.asking {
 		if by := plan.Decide(meta); by.Reload && plan.Matches(p.Config) && plan.Shows(meta) {
 			records = append(records, recordOf(&plan, p.Config, by))
-			rolls[plan.Workload.Ref()] = v.Change != wouldCreate || by.Created && plan.Optional(p.Config)
+			rolls[plan.Workload.Ref()] = v.Change != wouldCreate || (by.Created || c.creations) && plan.Optional(p.Config)
 		}
 	}
 	impact := view.FromSupposed(view.Supposed{Key: projection.KeyOf("", p.Config), Keys: v.Keys, Dependents: records, Now: c.now})

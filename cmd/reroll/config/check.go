@@ -99,7 +99,7 @@ func (c *Config) complete() error {
 		c.Notifications.Sink = ""
 	}
 	c.completeSource()
-	return errors.Join(c.checkProcess(), c.checkRolling(), c.checkConnections(), c.checkAPI(), c.checkAdmission())
+	return c.check()
 }
 
 // completeSource closes ingest where nothing is to post to it.
@@ -113,119 +113,105 @@ func (c *Config) completeSource() {
 	}
 }
 
-func (c *Config) checkProcess() error {
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if len(c.Components) == 0 {
-		fail("components: name one at least")
-	}
-	if c.ClusterName == "" {
-		fail("clusterName is empty: it must be the name under which the cluster's audit events come in")
-	} else if err := reloader.ValidateCluster(c.ClusterName); err != nil {
-		fail("clusterName: %w", err)
-	}
-	if c.LeaderElection && c.Runs(Dispatches) {
-		if c.Pod.Name == "" || c.Pod.Namespace == "" {
-			fail("leaderElection needs POD_NAME and POD_NAMESPACE in the environment, which distinguish the replicas")
-		}
-		if c.NATS.URL == "" {
-			fail("leaderElection needs nats.url: with its embedded NATS each replica would have a memory of its own")
-		}
-	}
-	if c.Embeds() && c.DataDir == "" {
-		fail("dataDir is empty: the embedded NATS keeps its files there")
-	}
-	return errors.Join(errs...)
+// rule is a combination of settings that does not work, and what to do about it.
+type rule struct {
+	broken bool
+	text   string
 }
 
-func (c *Config) checkRolling() error {
+// check reports every rule that is broken.
+func (c *Config) check() error {
 	var errs []error
-	if c.Debounce.MaxWait < c.Debounce.Window {
-		errs = append(errs, fmt.Errorf("debounce.maxWait (%s) is shorter than debounce.window (%s)", c.Debounce.MaxWait, c.Debounce.Window))
+	if err := reloader.ValidateCluster(c.ClusterName); c.ClusterName != "" && err != nil {
+		errs = append(errs, fmt.Errorf("clusterName: %w", err))
 	}
-	if len(c.Scope.IgnoredConfigs()) > 1 {
-		errs = append(errs, errors.New("scope.resourcesToIgnore: configmaps and secrets together leave nothing to react to"))
-	}
-	if len(c.Reload.Dialects) == 0 {
-		errs = append(errs, errors.New("reload.dialects: name one at least"))
-	}
-	return errors.Join(errs...)
-}
-
-func (c *Config) checkConnections() error {
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if c.NATS.URL == "" && !c.Embeds() && !c.AdmitsAlone() {
-		fail("nats.url is required for --components=%s: the parts meet at an external NATS", strings.Join(c.Components, ","))
-	}
-	if c.NATS.URL != "" && c.NATS.Config != "" {
-		fail("nats.config is for the embedded NATS: configure the one at nats.url itself")
-	}
-	if external := c.NATS; c.NATS.URL == "" && c.NATS.Config == "" && (external.Login != Login{} || external.Replicas != 0) {
-		fail("nats.url is empty: the other nats settings but nats.storeSize are for an external NATS")
-	}
-	if c.Hub.URL == "" && c.Hub != (Hub{}) {
-		fail("hub.url is empty: the other hub settings say how to connect to it")
-	} else if c.Hub.URL != "" {
+	if c.Hub.URL != "" {
 		if err := c.Hub.Options().Validate(); err != nil {
-			fail("hub.url: %w", err)
+			errs = append(errs, fmt.Errorf("hub.url: %w", err))
 		}
 	}
-	if c.Runs(Ingests) && c.Ingest.Address == "" && (c.Source == SourceAudit || !c.Runs(Dispatches)) {
-		fail("ingest.address is empty: nothing would report changes; set an address")
+	rules := slices.Concat(c.processRules(), c.connectionRules())
+	if c.Runs(Answers) {
+		rules = append(rules, c.apiRules()...)
 	}
-	if c.Source == SourceAudit && c.Ingests() && c.DryRun && c.ownCertificate() && c.Runs(Dispatches) {
-		fail("source: audit in a dry run needs ingest.tlsCert: a dry run makes no certificate")
+	if c.Runs(Admits) || c.Admission.Configuration != "" {
+		rules = append(rules, c.admissionRules()...)
+	}
+	for _, r := range rules {
+		if r.broken {
+			errs = append(errs, errors.New(r.text))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-func (c *Config) checkAPI() error {
-	a := c.API
-	if !c.Runs(Answers) {
-		return nil
+func (c *Config) processRules() []rule {
+	elects := c.LeaderElection && c.Runs(Dispatches)
+	return []rule{
+		{len(c.Components) == 0, "components: name one at least"},
+		{c.ClusterName == "", "clusterName is empty: it must be the name under which the cluster's audit events come in"},
+		{elects && (c.Pod.Name == "" || c.Pod.Namespace == ""), "leaderElection needs POD_NAME and POD_NAMESPACE in the environment, which distinguish the replicas"},
+		{elects && c.NATS.URL == "", "leaderElection needs nats.url: with its embedded NATS each replica would have a memory of its own"},
+		{c.Embeds() && c.DataDir == "", "dataDir is empty: the embedded NATS keeps its files there"},
+		{c.Debounce.MaxWait < c.Debounce.Window, fmt.Sprintf("debounce.maxWait (%s) is shorter than debounce.window (%s)", c.Debounce.MaxWait, c.Debounce.Window)},
+		{len(c.Scope.IgnoredConfigs()) > 1, "scope.resourcesToIgnore: configmaps and secrets together leave nothing to react to"},
+		{len(c.Reload.Dialects) == 0, "reload.dialects: name one at least"},
 	}
-	switch open := !loopback(a.Address); {
-	case (a.TLSCert == "") != (a.TLSKey == ""):
-		return errors.New("api.tlsCert and api.tlsKey belong together")
-	case a.Auth == AuthNone && open:
-		return fmt.Errorf("api.address %s can be reached from elsewhere, and api.auth: none does not authenticate clients: set api.auth: token; "+
-			"or anonymous if every client that reaches it may read everything", a.Address)
-	case a.Auth == AuthToken && a.TLSCert == "" && !a.InsecureHTTP && open:
-		return fmt.Errorf("api.address %s can be reached from elsewhere, and tokens would cross the network in clear: set api.tlsCert and api.tlsKey, "+
-			"or api.insecureHTTP if something in front of it encrypts", a.Address)
-	case len(a.Rights) > 0 && a.Auth != AuthToken:
-		return errors.New("api.rights needs api.auth: token")
-	case len(a.Audiences) > 0 && a.Auth != AuthToken:
-		return errors.New("api.audiences needs api.auth: token")
-	case len(a.Hosts) > 0 && a.Auth == AuthToken:
-		return errors.New("api.hosts has no effect where clients authenticate: remove it")
-	case a.Auth == AuthAnonymous && open:
+}
+
+func (c *Config) connectionRules() []rule {
+	n := c.NATS
+	return []rule{
+		{n.URL == "" && !c.Embeds() && !c.AdmitsAlone(), fmt.Sprintf("nats.url is required for --components=%s: the parts meet at an external NATS", strings.Join(c.Components, ","))},
+		{n.URL != "" && n.Config != "", "nats.config is for the embedded NATS: configure the one at nats.url itself"},
+		{n.URL == "" && n.Config == "" && (n.Login != Login{} || n.Replicas != 0), "nats.url is empty: the other nats settings but nats.storeSize are for an external NATS"},
+		{c.Hub.URL == "" && c.Hub != (Hub{}), "hub.url is empty: the other hub settings say how to connect to it"},
+		{
+			c.Runs(Ingests) && c.Ingest.Address == "" && (c.Source == SourceAudit || !c.Runs(Dispatches)),
+			"ingest.address is empty: nothing would report changes; set an address",
+		},
+		{
+			c.Source == SourceAudit && c.Ingests() && c.DryRun && c.ownCertificate() && c.Runs(Dispatches),
+			"source: audit in a dry run needs ingest.tlsCert: a dry run makes no certificate",
+		},
+	}
+}
+
+func (c *Config) apiRules() []rule {
+	a, open := c.API, !loopback(c.API.Address)
+	if a.Auth == AuthAnonymous && open {
 		c.warn("api.auth: anonymous: every client that reaches %s may read everything", a.Address)
 	}
-	return nil
+	reached := "api.address " + a.Address + " can be reached from elsewhere, and "
+	return []rule{
+		{(a.TLSCert == "") != (a.TLSKey == ""), "api.tlsCert and api.tlsKey belong together"},
+		{a.Auth == AuthNone && open, reached + "api.auth: none does not authenticate clients: set api.auth: token; or anonymous if every client that reaches it may read everything"},
+		{
+			a.Auth == AuthToken && a.TLSCert == "" && !a.InsecureHTTP && open,
+			reached + "tokens would cross the network in clear: set api.tlsCert and api.tlsKey, or api.insecureHTTP if something in front of it encrypts",
+		},
+		{len(a.Rights) > 0 && a.Auth != AuthToken, "api.rights needs api.auth: token"},
+		{len(a.Audiences) > 0 && a.Auth != AuthToken, "api.audiences needs api.auth: token"},
+		{len(a.Hosts) > 0 && a.Auth == AuthToken, "api.hosts has no effect where clients authenticate: remove it"},
+	}
 }
 
-func (c *Config) checkAdmission() error {
-	a := c.Admission
-	admits := c.Runs(Admits)
-	switch {
-	case !admits && a.Configuration == "":
-		return nil
-	case (a.TLSCert == "") != (a.TLSKey == ""):
-		return errors.New("admission.tlsCert and admission.tlsKey belong together")
-	case admits && a.Address == "":
-		return errors.New("admission.address is empty: set an address")
-	case c.Reload.WebhookURL != "":
-		return errors.New("admission has no use with reload.webhookURL, which writes no marks")
-	case c.DryRun && c.Runs(Dispatches):
-		return errors.New("admission has no use in a dry run, which publishes no secret path")
-	case c.Runs(Dispatches) && a.Configuration == "":
-		return errors.New("admission.configuration is empty, so that no API server learns the secret path: name the MutatingWebhookConfiguration")
-	case c.Runs(Dispatches) && admits && a.TLSCert == "" && a.CertificateLifetime == 0:
-		return errors.New("admission.certificateLifetime is 0: set admission.tlsCert and admission.tlsKey, or a lifetime")
+func (c *Config) admissionRules() []rule {
+	a, admits, dispatches := c.Admission, c.Runs(Admits), c.Runs(Dispatches)
+	return []rule{
+		{(a.TLSCert == "") != (a.TLSKey == ""), "admission.tlsCert and admission.tlsKey belong together"},
+		{admits && a.Address == "", "admission.address is empty: set an address"},
+		{c.Reload.WebhookURL != "", "admission has no use with reload.webhookURL, which writes no marks"},
+		{c.DryRun && dispatches, "admission has no use in a dry run, which publishes no secret path"},
+		{
+			dispatches && a.Configuration == "",
+			"admission.configuration is empty, so that no API server learns the secret path: name the MutatingWebhookConfiguration",
+		},
+		{
+			dispatches && admits && a.TLSCert == "" && a.CertificateLifetime == 0,
+			"admission.certificateLifetime is 0: set admission.tlsCert and admission.tlsKey, or a lifetime",
+		},
 	}
-	return nil
 }
 
 // loopback reports whether an address can be reached from this machine alone.
