@@ -82,7 +82,10 @@ func TestExamplesAreUnderstood(t *testing.T) {
 	}
 }
 
-// TestHelpIsGolden compares what --help prints with what was reviewed.
+// screenLines and screenWidth are of a screen that every page of help fits.
+const screenLines, screenWidth = 28, 100
+
+// TestHelpIsGolden compares what --help prints with what was reviewed, and with the size of a screen.
 func TestHelpIsGolden(t *testing.T) {
 	var names []string
 	for _, cmd := range commands(t) {
@@ -96,6 +99,14 @@ func TestHelpIsGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, filepath.Join("testdata", "help", name), help.String())
+		if n := strings.Count(help.String(), "\n"); n > screenLines || n < 3 {
+			t.Errorf("%s --help has %d lines", cmd.CommandPath(), n)
+		}
+		for line := range strings.Lines(help.String()) {
+			if len(line) > screenWidth+1 {
+				t.Errorf("%s --help: %q is too wide", cmd.CommandPath(), line)
+			}
+		}
 	}
 	only(t, filepath.Join("testdata", "help"), names)
 }

@@ -42,7 +42,7 @@ func hubAddCommand(version string) *cobra.Command {
 		Short: "Prepare the NATS of a hub for a cluster",
 		Long: "Create the streams of a hub, and what delivers to the cluster the configs that it follows. Print the account of the cluster for the " +
 			"configuration of NATS: add it first, and reload each server twice. Running this again is harmless.",
-		Example: "  reroll hub add east --config hub.yaml\n  reroll hub add east --set nats.url=tls://hub:4222 --set nats.user=HUB --set nats.passwordFile=hub.txt",
+		Example: "  reroll hub add east --config hub.yaml\n  reroll hub add east --set nats.url=tls://hub:4222 --set nats.credentials=hub.creds",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := hubNATS(cmd, &settings, args[0], version)

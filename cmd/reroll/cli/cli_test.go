@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,30 +127,6 @@ func TestTypedCommands(t *testing.T) {
 		g := &globals{}
 		if got := g.typed(cmd, next); got != want {
 			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-// TestHelpFitsAScreen: 24 lines of 100 columns.
-func TestHelpFitsAScreen(t *testing.T) {
-	var paths [][]string
-	var walk func(cmd *cobra.Command, path []string)
-	walk = func(cmd *cobra.Command, path []string) {
-		paths = append(paths, path)
-		for _, below := range cmd.Commands() {
-			walk(below, append(slices.Clone(path), below.Name()))
-		}
-	}
-	walk(Root("v1.2.3"), nil)
-	for _, path := range paths {
-		help, _, err := run(t, append(path, "--help")...)
-		if n := strings.Count(help, "\n"); err != nil || n > 24 || n < 3 {
-			t.Errorf("reroll %s --help has %d lines: %v", strings.Join(path, " "), n, err)
-		}
-		for line := range strings.Lines(help) {
-			if len(line) > helpWidth+1 {
-				t.Errorf("reroll %s --help: %q is too wide", strings.Join(path, " "), line)
-			}
 		}
 	}
 }
