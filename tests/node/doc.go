@@ -1,4 +1,4 @@
-// Package node runs the chart where it is meant to run: in containers of a real node (make node). A kubelet, containerd with runc, the
+// Package node follows the README where its readers do: on a real node, in containers (make node). A kubelet, containerd with runc, the
 // bridge of CNI, kube-proxy and CoreDNS work for the rig's control plane; pods are admitted by the restricted profile, started by their
 // image, led to by Services, probed, killed and rolled.
 //

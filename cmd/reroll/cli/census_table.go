@@ -62,20 +62,20 @@ func (c *census) show(l *lines, wide bool) {
 	}
 	l.table(censusColumns, rows, wide, nil)
 	l.add()
+	var found findings
 	for i := range c.reports {
 		r := &c.reports[i]
-		name := cell{nameOf(r.Workload) + ": ", bold}
 		for _, f := range r.Findings {
-			l.add(cell{"! ", alert}, name, text(string(f.Kind)+": "+f.Message))
-			l.add(text("    → " + f.Fix))
+			found.add(nameOf(r.Workload), careful, string(f.Kind)+": "+f.Message, f.Fix)
 		}
 		for _, f := range r.Configs {
 			if f.State == adoption.Missed {
-				l.add(cell{"✗ ", bad}, name, text("rolls once: its "+f.Dialect+" mark is not that of the present content of "+string(f.Config.Kind)+"/"+f.Config.Name))
-				l.add(text("    → have the tool roll it before, or accept the roll: it applies a change that was missed"))
+				found.add(nameOf(r.Workload), wrong, "rolls once: its "+f.Dialect+" mark is not that of the present content of "+string(f.Config.Kind)+"/"+f.Config.Name,
+					"have the tool roll it before, or accept the roll: it applies a change that was missed")
 			}
 		}
 	}
+	found.show(l)
 	s := c.summary()
 	l.addf("%s; the first start rolls %d; %d with conflicts, %d with typos, %d with leftovers, %d that could not be read completely",
 		count(s.Workloads, "workload"), s.Rolls, s.Conflicts, s.Typos, s.Leftovers, s.Unknown)

@@ -144,7 +144,7 @@ func (f *impactFlags) supposed(s *session, args []string) (configs []api.Suppose
 	if len(args) == 0 {
 		return nil, usagef("which configs? Name them, or give files of manifests with --filename")
 	}
-	only := ref{cluster: f.cluster}
+	only, seen := ref{cluster: f.cluster}, map[ref]bool{}
 	for _, arg := range args {
 		r, err := f.parseRef(arg, configKinds(), false)
 		if err != nil {
@@ -159,12 +159,10 @@ func (f *impactFlags) supposed(s *session, args []string) (configs []api.Suppose
 			}
 			r.cluster = only.cluster
 		}
-		change := api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: r.kind, Name: r.name, Keys: f.keys}
-		if !slices.ContainsFunc(configs, func(c api.SupposedChange) bool {
-			return c.Cluster == change.Cluster && c.Namespace == change.Namespace && c.Kind == change.Kind && c.Name == change.Name
-		}) {
-			configs = append(configs, change)
+		if !seen[r] {
+			configs = append(configs, api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: r.kind, Name: r.name, Keys: f.keys})
 		}
+		seen[r] = true
 	}
 	return configs, nil
 }
