@@ -44,31 +44,6 @@ func (w *world) held(reason reloader.Reason) reloader.Hold {
 // TestBrakes: what holds workloads back, and lets them go.
 func TestBrakes(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		// As many roll as may, over a restart too; who has rolled out, or never will, makes room at once; each rolls once.
-		"concurrency limit": func(t *testing.T, w *world) {
-			f := newFleet(w, 10)
-			w.braked(turn.Limits{Concurrent: 3})
-			w.settled()
-			f.edit(alice, app, "2")
-			f.pass(10 * time.Minute)
-			open := f.reached(3)
-			if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 7 {
-				t.Errorf("%d wait until others have rolled out, want 7", n)
-			}
-			f.answer(open[:1], allNew)
-			f.reached(4)
-			f.answer(open[1:2], gaveUp)
-			open = f.reached(5)
-			w.successor()
-			f.reached(5)
-			for done := 5; done < 10; done++ {
-				f.answer(open[:1], allNew)
-				open = f.reached(done + 1)
-			}
-			if n, _ := f.holds(reloader.ReasonConcurrencyLimited); n != 0 {
-				t.Errorf("%d still wait", n)
-			}
-		},
 		// One that moved each time it had to be patched, and that something holds back now, is not rolling.
 		"restless workload takes nobodys place": func(t *testing.T, w *world) {
 			w.braked(turn.Limits{Concurrent: 1})
@@ -100,25 +75,4 @@ func TestBrakes(t *testing.T) {
 			w.rolled("Deployment/other", 1)
 		},
 	})
-}
-
-// fleetOf creates n Deployments of app in its namespace and returns what counts the rolls of all.
-func (w *world) fleetOf(namespace string, n int) (count func() int64) {
-	w.t.Helper()
-	w.must(w.create(alice, object(w.t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: app, namespace: %s}, data: {a: "1"}}`, namespace))))
-	refs := make([]scenario.Ref, n)
-	for i := range refs {
-		refs[i] = scenario.NewRef("Deployment", namespace, fmt.Sprint("web-", i))
-		w.must(w.create(alice, object(w.t, fmt.Sprintf(`
-kind: Deployment
-metadata: {name: web-%d, namespace: %s, annotations: {%s}}
-spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`, i, namespace, auto))))
-	}
-	return func() (rolls int64) {
-		for _, ref := range refs {
-			g := w.revision(ref)
-			rolls += g - 1
-		}
-		return rolls
-	}
 }

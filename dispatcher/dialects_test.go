@@ -36,12 +36,6 @@ func (w *world) templateAnnotation(key string) string {
 	return template.Annotations[key]
 }
 
-// forget loses all that dispatchers have recorded.
-func (w *world) forget() {
-	w.stop()
-	w.store = newStore()
-}
-
 // TestMarksOfTools: whose marks are written, and a mark that is made of several configs.
 func TestMarksOfTools(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{

@@ -54,15 +54,6 @@ func (s *store) lose(changes, records error) {
 	s.lostChanges, s.lostRecords = changes, records
 }
 
-// wipe forgets everything.
-func (s *store) wipe() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.changes)
-	clear(s.records)
-	s.reloads, s.history = nil, nil
-}
-
 // LoadChanges returns the newest change of every config.
 func (s *store) LoadChanges(context.Context, string) (map[reloader.Config]reloader.Change, error) {
 	s.mu.Lock()

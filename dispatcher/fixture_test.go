@@ -1,10 +1,12 @@
 package dispatcher_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -145,4 +147,51 @@ func webNamed(name string) reloader.WorkloadRef {
 	ref := webRef
 	ref.Name = name
 	return ref
+}
+
+// starting has pods take that long to start from now on.
+func (w *world) starting(takes time.Duration) {
+	w.cluster.mu.Lock()
+	defer w.cluster.mu.Unlock()
+	w.podStart = takes
+}
+
+// copyOf returns web as it is.
+func (w *world) copyOf() *appsv1.Deployment {
+	w.t.Helper()
+	obj, ok := w.read(web)
+	if !ok {
+		w.t.Fatal("web is gone")
+	}
+	return obj.DeepCopyObject().(*appsv1.Deployment)
+}
+
+// undo rolls web back to the template of an earlier copy.
+func (w *world) undo(to *appsv1.Deployment) {
+	w.t.Helper()
+	w.must(w.cluster.undo(bob, web, &to.Spec.Template))
+}
+
+var errLost = errors.New("connection lost")
+
+// allNew is what a controller says of a Deployment with one replica that has rolled out.
+const allNew = `"replicas":1,"updatedReplicas":1,"availableReplicas":1,"conditions":null`
+
+// say has the controller of a Deployment say that it has seen its template, in which revision, and how far it is.
+func (w *world) say(ref scenario.Ref, revision int, status string) {
+	w.t.Helper()
+	controller := reloader.Actor{User: "controller", FieldManager: "kube-controller-manager"}
+	w.must(w.patch(controller, ref, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"%d"}}}`, revision)))
+	g, err := w.Generation(w.t.Context(), ref)
+	w.must(err)
+	w.must(w.patch(controller, ref, types.MergePatchType, fmt.Appendf(nil, `{"status":{"observedGeneration":%d,%s}}`, g, status)))
+	w.pass(time.Second)
+}
+
+// image has somebody change the template of a Deployment.
+func (w *world) image(ref scenario.Ref, image string) {
+	w.t.Helper()
+	w.must(w.patch(bob, ref, types.StrategicMergePatchType,
+		fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, image)))
+	w.pass(time.Second)
 }

@@ -3,6 +3,7 @@ package dispatcher_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -96,5 +98,23 @@ func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
 			w.pass(2 * time.Hour)
 			w.rolled(web, 2)
 		})
+	}
+}
+
+// troubles returns the problems of r, and why its configs cannot be read.
+func troubles(r reloader.WorkloadRecord) []string {
+	found := slices.Clone(r.Problems)
+	for _, u := range r.Unreadable {
+		found = append(found, u.Message)
+	}
+	return found
+}
+
+// wantProblem fails the test unless the record of web names that problem, or none if it is empty.
+func (w *world) wantProblem(t *testing.T, text string) {
+	t.Helper()
+	r, _ := w.store.recordOf(webRef)
+	if got := strings.Join(troubles(r), "\n"); text == "" && got != "" || !strings.Contains(got, text) {
+		t.Errorf("problems %q, want %q", got, text)
 	}
 }

@@ -1,12 +1,10 @@
 package dispatcher_test
 
 import (
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,24 +15,6 @@ import (
 // TestRaces: a workload that changes, or is replaced, between the decision and the patch.
 func TestRaces(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
-		"what was decided about an older generation is refused, and decided again about the newer one": func(t *testing.T, w *world) {
-			w.usually()
-			w.stall()
-			w.must(w.patch(alice, web, types.StrategicMergePatchType,
-				[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"OTHER","value":"kept"}]}]}}}}`)))
-			w.edited("2", 2)
-			w.catchUp()
-			w.rolls(2)
-			template, _ := w.Template(t.Context(), web)
-			env := template.Spec.Containers[0].Env
-			if len(env) != 2 || !slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == "OTHER" && e.Value == "kept" }) ||
-				!slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == "STAKATER_APP_CONFIGMAP" }) {
-				t.Errorf("variables after the second decision: %v", env)
-			}
-			if n := w.counted("patch"); n != 2 {
-				t.Errorf("%d patches, want one refused and one accepted", n)
-			}
-		},
 		// A workload that was deleted and created again under the dispatcher's hands is not patched for its predecessor.
 		"workload replaced": func(_ *testing.T, w *world) {
 			w.usually()

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
-	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -127,30 +126,6 @@ func only(verbs, suffix string, err error) func(string, string) error {
 		}
 		return nil
 	}
-}
-
-// TestSameNumber: another process writes the roll that has the number of ours right before our patch. The roll is recorded as its own, and ours follows.
-func TestSameNumber(t *testing.T) {
-	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		w.usually()
-		first := true
-		w.failing(func(verb, ref string) error {
-			if verb == "patch" && strings.HasSuffix(ref, "/web") && first {
-				first = false
-				obj, _ := w.read(web)
-				theirs := applied.State{Workload: string(obj.GetUID()), N: 1, At: time.Now(), Requested: "theirs"}.Annotation()
-				w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, applied.Key, theirs)))
-			}
-			return nil
-		})
-		w.edit(alice, app, "2")
-		w.pass(quiet)
-		w.rolled(web, 1)
-		reloads := w.store.reloadsOf(webRef)
-		if len(reloads) != 2 || reloads[0].Message == "" || reloads[1].Message != "" || reloads[0].ID == reloads[1].ID {
-			t.Errorf("reloads %+v, want theirs and then ours", reloads)
-		}
-	})
 }
 
 // TestUnreadableConfig: hints about a config that cannot be read hold no place in the stream for a long time, and are answered when it can be read.
