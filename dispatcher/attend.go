@@ -101,7 +101,8 @@ func (d *roller) step(ctx context.Context, s *sitting) next {
 	verdicts, failed := d.decider.decide(ctx, s)
 	d.lock()
 	s.state = t.state
-	out := plan.Together(string(t.target().UID), t.object, t.state, verdicts, s.began)
+	object, _ := t.onObject()
+	out := plan.Together(string(t.target().UID), object, t.state, verdicts, s.began)
 	d.unlock()
 	switch {
 	case s.due && (out.Do == plan.Roll || s.requested != ""):

@@ -26,7 +26,7 @@ func (b *board) conclude(did done) {
 		t.w = did.patched
 	}
 	if text := t.target().Annotations[applied.Key]; did.patched != nil && text != "" {
-		t.object, t.text = did.state, text
+		t.text = text
 	}
 	t.state = did.state
 	b.states.change(t.w.Ref())
@@ -71,7 +71,7 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 			noted[v.Reason] = append(noted[v.Reason], b.scribe.causes(t, c, changes)...)
 		}
 		if v.Rule == plan.NotWanted {
-			e.unwanted, e.at = t.live(c, b.configs.of(c).now).Write, time.Now()
+			e.unwanted, e.at = contentOf(t.live(c, b.configs.of(c).now).Write), time.Now()
 		}
 		switch {
 		case v.Do == plan.Nothing:
@@ -102,7 +102,7 @@ func (b *board) explained(t *tracked, c reloader.Config, v plan.Verdict) []reloa
 	moved := false
 	if v.Rule == plan.NotWanted && v.Do == plan.Nothing {
 		now := t.live(c, known.now).Write
-		moved = !now.Absent() && !e.unwanted.Absent() && now.Sum != e.unwanted.Sum
+		moved = !now.Absent() && e.unwanted.sum != "" && now.Sum != e.unwanted.sum
 	}
 	if moved || v.Reason == reloader.ReasonKeysUnused && last.ResourceVersion == v.Write.Version {
 		return []reloader.Change{last}

@@ -69,7 +69,7 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 		}
 	}
 	if !decision.Reload && !e.open && out.Handled.How == "" { // the workload does not want it, and begins with what is there if it ever does
-		out.Handled = reloader.Handled{KeyID: e.unwanted.KeyID, Sum: wholeSum(e.unwanted.Sum, known), How: reloader.ReasonBaseline, At: e.at}
+		out.Handled = reloader.Handled{KeyID: e.unwanted.keyID, Sum: wholeSum(e.unwanted.sum, known), How: reloader.ReasonBaseline, At: e.at}
 	}
 	if n := len(e.changes); e.behind && n > 0 {
 		out.Pending = e.changes[n-1].ID

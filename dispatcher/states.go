@@ -60,13 +60,12 @@ func (l *states) adopt(t *tracked, p *dialect.Plan) {
 // readState joins what the annotation of t's target says with what is known. A higher number of rolls there means that another process, or the admission
 // webhook, has rolled it.
 func (b *board) readState(t *tracked) {
-	target := t.target()
-	text := target.Annotations[applied.Key]
-	if text == t.text && t.object.Workload == t.state.Workload {
+	text := t.target().Annotations[applied.Key]
+	if text == t.text {
 		return
 	}
-	object, problem := objectState(target, t.plan.Names)
-	t.text, t.object, t.damaged = text, object, problem
+	object, problem := t.onObject()
+	t.text, t.damaged = text, problem
 	if problem != "" {
 		b.Announcer.Complain(t.w, problem)
 		b.recordQ.Add(t.w.Ref())
@@ -78,13 +77,14 @@ func (b *board) readState(t *tracked) {
 	b.joinState(t, newest)
 }
 
-// objectState returns what the annotation of target says, and what is wrong with it.
-func objectState(target *workload.Workload, wanted []reloader.Config) (applied.State, string) {
+// onObject returns what the annotation of t's target says, and what is wrong with it.
+func (t *tracked) onObject() (applied.State, string) {
+	target := t.target()
 	uid := string(target.UID)
 	if target.Kind == workload.Job.Kind {
 		uid = applied.NoUID // it was written before the Job existed
 	}
-	state, err := applied.Parse(target.Annotations[applied.Key], uid, wanted)
+	state, err := applied.Parse(target.Annotations[applied.Key], uid, t.plan.Names)
 	if err != nil {
 		return applied.State{}, applied.Key + ": " + err.Error() + "; it counts for nothing"
 	}

@@ -40,9 +40,9 @@ type tracked struct {
 
 // carried is what a workload runs with: its State, and where that is from.
 type carried struct {
-	// state is the newest that is known. object is what the annotation of the workload says, whose value is text.
-	state, object applied.State
-	text          string
+	// state is the newest that is known, and text the annotation of the workload that it was joined with.
+	state applied.State
+	text  string
 	// since is when this process learned of a state that it did not write itself: a decision takes no look at a config that began earlier.
 	since time.Time
 	// intends is what the annotation says after the roll that is being written; empty if none is.
@@ -202,7 +202,8 @@ func (t *tracked) marked(w *workload.Workload) bool {
 	if t.state.N == 0 || w.Roll() != workload.InPlace || t.plan.Chosen.Strategy == plan.Restart || t.in.Webhook != nil {
 		return true
 	}
-	return t.object.N == t.state.N && w.Template.Annotations[workload.HashKey] == t.object.Mark
+	object, _ := t.onObject()
+	return object.N == t.state.N && w.Template.Annotations[workload.HashKey] == object.Mark
 }
 
 // knowsAnother reports whether t was brought to another config of a dialect that marks all of its configs together: its mark was made without c then.
@@ -230,12 +231,17 @@ type edge struct {
 	rest  time.Time
 	// changes are those that the workload is behind by, the oldest first.
 	changes []reloader.Change
-	// unwanted is the write of the config that was there when it was last found not to count for the workload: that is nothing it missed.
-	unwanted applied.Write
+	// unwanted is the content that the config had when it was last found not to count for the workload: that is nothing it missed.
+	unwanted content
 	// how is the reason of the entry in State, and at its time.
 	how reloader.Reason
 	at  time.Time
 }
+
+// content is the keyed digest of what a config has; zero if it is absent.
+type content struct{ keyID, sum string }
+
+func contentOf(w applied.Write) content { return content{w.KeyID, w.Sum} }
 
 // reopen has the config decided about, whatever is known.
 func (e *edge) reopen() {

@@ -137,10 +137,10 @@ func (b *bench) lists(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// atRest is how long Reroll is left alone before its heap counts: NATS keeps blocks of its store that were read or written for ten seconds.
+// atRest is for how long the heap has to shrink no more: NATS keeps blocks of its store that were read or written for ten seconds.
 const atRest = 30 * time.Second
 
-// heap restarts Reroll so that it collects garbage all the time, and returns the bytes of its heap when it has nothing to do: the least of a while.
+// heap restarts Reroll so that it collects garbage all the time, and returns the bytes of its heap when it has nothing to do.
 func (b *bench) heap(ctx context.Context) (float64, error) {
 	if err := b.line.Reroll.Terminate(ctx); err != nil {
 		return 0, err
@@ -153,13 +153,15 @@ func (b *bench) heap(ctx context.Context) (float64, error) {
 	if err := b.idle(ctx); err != nil {
 		return 0, err
 	}
-	least := math.Inf(1)
-	for begin := time.Now(); time.Since(begin) < atRest; { // each question has a little garbage, until there is enough to collect
+	least, shrunk := math.Inf(1), time.Now()
+	for time.Since(shrunk) < atRest { // each question has a little garbage, until there is enough to collect
 		now, err := b.line.Reroll.Metric(ctx, "go_memstats_heap_alloc_bytes")
 		if err != nil {
 			return 0, err
 		}
-		least = min(least, now)
+		if now < 0.99*least {
+			least, shrunk = now, time.Now()
+		}
 		pause := time.NewTimer(50 * time.Millisecond)
 		<-pause.C
 	}
