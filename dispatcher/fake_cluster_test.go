@@ -33,11 +33,7 @@ type cluster struct {
 	templates templates
 	// started is when the pods of each workload started: at every change of the template, podStart later. Where a config is missing without
 	// which they cannot, the workload is waiting for it.
-	started map[scenario.Ref]time.Time
-	// part is the only container that started then; empty if all did.
-	part string
-	// stuck is why it does not start.
-	stuck    string
+	started  map[scenario.Ref]time.Time
 	waiting  map[scenario.Ref]bool
 	podStart time.Duration
 	serial   int
@@ -46,8 +42,6 @@ type cluster struct {
 	fail func(verb, ref string) error
 	// requests counts the requests of dispatchers by verb.
 	requests map[string]int
-	// away is a kind of workload that is not served.
-	away string
 	// terminating says that every namespace is being deleted.
 	terminating bool
 	// lag has the workloads that the watch is late with.

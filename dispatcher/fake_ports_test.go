@@ -127,12 +127,8 @@ func (c client) Read(ctx context.Context, ref reloader.WorkloadRef) (*workload.W
 	return c.strip(obj), nil
 }
 
-// Tracked reports whether the API serves a kind.
-func (c client) Tracked(kind string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return kind != c.away
-}
+// Tracked says that the API serves every kind.
+func (client) Tracked(string) bool { return true }
 
 // Unseen says what the test says of the watch.
 func (c client) Unseen(ctx context.Context, namespace string) (func() []reloader.WorkloadRef, error) {
@@ -184,14 +180,14 @@ func (c client) Pods(ctx context.Context, w *workload.Workload) (workload.Pods, 
 	if !ok {
 		return pods, nil
 	}
-	pod := workload.Pod{Name: "pod-1", Current: true, Stuck: c.stuck}
+	pod := workload.Pod{Name: "pod-1", Current: true}
 	names := slices.Clone(w.Template.Init)
 	for _, container := range w.Template.Containers {
 		names = append(names, container.Name)
 	}
 	for _, name := range names {
 		start := workload.Start{Name: name}
-		if !at.After(time.Now()) && (c.part == "" || c.part == name) {
+		if !at.After(time.Now()) {
 			start.At = at.Truncate(time.Second)
 		}
 		pod.Containers = append(pod.Containers, start)

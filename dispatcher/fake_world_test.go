@@ -39,7 +39,6 @@ type world struct {
 	ledger   *ledger
 	stream   *stream
 	settings scenario.Settings
-	keys     []digest.Key
 
 	mu       sync.Mutex
 	running  []*process
@@ -49,8 +48,6 @@ type world struct {
 	overhears bool
 	// configure changes the options of dispatchers that are started.
 	configure func(*dispatcher.Options)
-	// dialects changes those that are spoken by dispatchers that are started; nil leaves them.
-	dialects func(dialect.Set) dialect.Set
 	// control is what dispatchers that are started find.
 	control control.Control
 }
@@ -61,16 +58,16 @@ type process struct {
 	client client
 	// known is each workload as the informer last had it.
 	known map[reloader.WorkloadRef]*workload.Workload
-	// cancel asks it to end, and depose takes its leadership from it.
-	cancel, depose context.CancelFunc
-	done           chan error
+	// cancel asks it to end.
+	cancel context.CancelFunc
+	done   chan error
 }
 
 var _ scenario.World = (*world)(nil)
 
 // newWorld returns a world in which nothing runs.
 func newWorld(t testing.TB, s scenario.Settings) *world {
-	w := &world{cluster: newCluster(), t: t, store: newStore(), ledger: newLedger(), stream: newStream(), settings: s, informer: true, keys: []digest.Key{key(1)}}
+	w := &world{cluster: newCluster(), t: t, store: newStore(), ledger: newLedger(), stream: newStream(), settings: s, informer: true}
 	w.cluster.audit = w.hear
 	w.cluster.watch = w.observe
 	return w
@@ -190,14 +187,11 @@ func (w *world) start() *process {
 // launch runs one more dispatcher.
 func (w *world) launch() *process {
 	w.t.Helper()
-	ring, err := digest.NewRing(w.keys...)
+	ring, err := digest.NewRing(key(1))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	dialects := dialect.All(dialect.StakaterOptions{AutoReloadAll: w.settings.AutoReloadAll})
-	if w.dialects != nil {
-		dialects = w.dialects(dialects)
-	}
 	p := &process{client: client{w.cluster, dialects}, known: map[reloader.WorkloadRef]*workload.Workload{}, done: make(chan error, 1)}
 	options := dispatcher.Options{
 		Cluster: clusterName, Ring: ring, Dialects: dialects, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
@@ -218,12 +212,13 @@ func (w *world) launch() *process {
 	}
 	p.Dispatcher = dispatcher.New(options)
 	p.SetControl(w.control)
+
 	if err := p.Load(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
 	w.cluster.mu.Lock()
 	for ref := range w.objects {
-		if kind, _, _, _ := ref.Split(); ref.Workload() && kind != w.cluster.away {
+		if ref.Workload() {
 			p.observe(ref, w.objects[ref])
 		}
 	}
@@ -231,10 +226,9 @@ func (w *world) launch() *process {
 	w.running = append(w.running, p)
 	w.mu.Unlock()
 	w.cluster.mu.Unlock()
-	var ctx, term context.Context
-	term, p.depose = context.WithCancel(context.Background())
-	ctx, p.cancel = context.WithCancel(term)
-	go func() { p.done <- p.Run(ctx, term) }()
+	var ctx context.Context
+	ctx, p.cancel = context.WithCancel(context.Background())
+	go func() { p.done <- p.Run(ctx, context.Background()) }()
 	return p
 }
 
