@@ -74,14 +74,22 @@ type board struct {
 }
 
 func newMemory(shared *common) *memory {
-	b := &board{
-		common: shared, index: newIndex(), configs: configs{}, intake: newIntake(), records: newRecords(shared),
-		paused: paused{},
+	x := &index{
+		byRef: map[reloader.WorkloadRef]*tracked{}, byConfig: map[reloader.Config][]*tracked{},
+		patterned: map[string]map[reloader.WorkloadRef]*tracked{}, edges: map[string]int{},
 	}
-	b.states = newStates(shared, b.index)
-	b.history = &history{common: shared, index: b.index, records: b.records}
-	b.scribe = &scribe{common: shared, configs: b.configs}
-	b.gate = newGate(b)
-	b.rollouts = &rollouts{common: shared, records: b.records, gate: b.gate}
-	return &memory{board: b}
+	all := configs{}
+	in := &intake{letters: map[reloader.Config]*letters{}, looking: map[reloader.Config]bool{}}
+	r := &records{common: shared, earlier: map[reloader.WorkloadRef]reloader.WorkloadRecord{}, finished: map[reloader.WorkloadRef][]finished{}}
+	g := &gate{common: shared, index: x, configs: all, intake: in}
+	return &memory{board: &board{
+		common: shared, index: x, configs: all, intake: in, records: r, paused: paused{}, gate: g,
+		states: &states{
+			common: shared, index: x, texts: map[reloader.WorkloadRef]string{}, changed: map[string]map[reloader.WorkloadRef]struct{}{},
+			writing: map[string]bool{},
+		},
+		history:  &history{common: shared, index: x, records: r},
+		scribe:   &scribe{common: shared, configs: all},
+		rollouts: &rollouts{common: shared, records: r, gate: g},
+	}}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +26,9 @@ func (d *decider) decide(ctx context.Context, s *sitting) (map[reloader.Config]p
 	verdicts := map[reloader.Config]plan.Verdict{}
 	evidence := &evidence{d: d, s: s}
 	var failed error
-	for _, c := range inTurn(s.w.Ref(), s.configs) {
+	// In another order each time, as a map has it: workloads that depend on the same thousand configs would otherwise wait for each other at every
+	// one of them, since one look at a time serves all.
+	for c := range s.configs {
 		v, err := d.decideOne(ctx, s, c, evidence)
 		if err != nil {
 			failed = cmp.Or(failed, err)
@@ -192,17 +193,6 @@ func (b *board) postpone(t *tracked, c reloader.Config, err error) {
 	}
 	e.rest = time.Now().Add(wait)
 	b.Logger.Warn("a config could not be decided about", "workload", t.w.Ref().String(), "config", c.String(), "error", err)
-}
-
-// inTurn sorts the configs of a workload, and has each workload begin at another one: workloads that depend on the same thousand configs would
-// otherwise wait for each other at every one of them, since one look at a time serves all.
-func inTurn(ref reloader.WorkloadRef, configs map[reloader.Config]int) []reloader.Config {
-	sorted := slices.SortedFunc(maps.Keys(configs), reloader.Config.Compare)
-	if len(sorted) == 0 {
-		return nil
-	}
-	begin := int(hashOf(ref.String()) % uint32(len(sorted)))
-	return slices.Concat(sorted[begin:], sorted[:begin])
 }
 
 // evidence reads what decisions about one workload ask for, each thing once.

@@ -95,7 +95,7 @@ func New(o Options) *Dispatcher {
 	shared := &common{Options: o, queues: newQueues()}
 	shared.workers = newFair(o.Workers, shared.workloadQ)
 	known := newMemory(shared)
-	looks := &looker{common: shared, memory: known, flight: newFlight()}
+	looks := &looker{common: shared, memory: known, flight: &flight{locks: map[reloader.Config]*flightLock{}}}
 	d := &Dispatcher{
 		common: shared, memory: known,
 		tracker: &tracker{shared, known, &payer{shared, known}},

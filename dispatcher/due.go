@@ -22,10 +22,6 @@ type gate struct {
 	line    turn.Line
 }
 
-func newGate(b *board) *gate {
-	return &gate{common: b.common, index: b.index, configs: b.configs, intake: b.intake}
-}
-
 // brake returns how long t, which is behind or requested to roll, has to wait; 0 if it rolls now. The record has the hold.
 func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 	if g.HaltOnFailedRollouts && !g.ready.Load() {

@@ -18,8 +18,6 @@ type flightLock struct {
 	users int
 }
 
-func newFlight() *flight { return &flight{locks: map[reloader.Config]*flightLock{}} }
-
 // lock waits for the lock of c and returns the call that releases it.
 func (f *flight) lock(c reloader.Config) func() {
 	f.mu.Lock()

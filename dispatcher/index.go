@@ -3,11 +3,9 @@ package dispatcher
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -21,15 +19,6 @@ type index struct {
 	patterned map[string]map[reloader.WorkloadRef]*tracked
 	// edges is how many edges the workloads of each namespace have together.
 	edges map[string]int
-}
-
-func newIndex() *index {
-	return &index{
-		byRef:     map[reloader.WorkloadRef]*tracked{},
-		byConfig:  map[reloader.Config][]*tracked{},
-		patterned: map[string]map[reloader.WorkloadRef]*tracked{},
-		edges:     map[string]int{},
-	}
 }
 
 // put files t under its plan, and drops the edges that the plan does not want any more.
@@ -127,7 +116,7 @@ func (x *index) dependents(c reloader.Config) []*tracked {
 		}
 	}
 	found := slices.Clone(x.byConfig[c])
-	slices.SortFunc(found, func(a, b *tracked) int { return compareRefs(a.w.Ref(), b.w.Ref()) })
+	slices.SortFunc(found, func(a, b *tracked) int { return strings.Compare(a.w.Ref().String(), b.w.Ref().String()) })
 	return found
 }
 
@@ -155,8 +144,6 @@ func (x *index) scopes() []scope {
 	})
 }
 
-func compareRefs(a, b reloader.WorkloadRef) int { return strings.Compare(a.String(), b.String()) }
-
 func put[K comparable, V any](m map[K]map[reloader.WorkloadRef]V, key K, ref reloader.WorkloadRef, v V) {
 	if m[key] == nil {
 		m[key] = map[reloader.WorkloadRef]V{}
@@ -169,25 +156,4 @@ func drop[K comparable, V any](m map[K]map[reloader.WorkloadRef]V, key K, ref re
 	if len(m[key]) == 0 {
 		delete(m, key)
 	}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-// hashOf returns a number that is always the same for a text.
-func hashOf(text string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(text))
-	return h.Sum32()
 }

@@ -28,12 +28,6 @@ type finished struct {
 	renamed *reloader.Change
 }
 
-func newRecords(shared *common) *records {
-	return &records{
-		common: shared, earlier: map[reloader.WorkloadRef]reloader.WorkloadRecord{}, finished: map[reloader.WorkloadRef][]finished{},
-	}
-}
-
 // recordDelay is how long a record waits for what follows soon.
 const recordDelay = 50 * time.Millisecond
 

@@ -56,7 +56,7 @@ func (b *board) fallBehind(t *tracked, c reloader.Config, f fact) {
 	}
 	at := f.seen
 	if change.ResourceVersion == f.ResourceVersion || f.absent && change.Type == reloader.ChangeDeleted {
-		at = earlier(at, change.VerifiedAt) // an earlier process knew of it
+		at = reloader.Earlier(at, change.VerifiedAt) // an earlier process knew of it
 	}
 	if c.Cluster != "" {
 		at = now

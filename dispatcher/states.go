@@ -23,13 +23,6 @@ type states struct {
 	writing map[string]bool
 }
 
-func newStates(shared *common, x *index) *states {
-	return &states{
-		common: shared, index: x, texts: map[reloader.WorkloadRef]string{}, changed: map[string]map[reloader.WorkloadRef]struct{}{},
-		writing: map[string]bool{},
-	}
-}
-
 // ledgerDelay is how long notes are gathered before the ledger of their namespace is written.
 const ledgerDelay = 200 * time.Millisecond
 
@@ -183,7 +176,7 @@ func (b *board) merge(entries map[reloader.WorkloadRef]string) {
 			continue
 		}
 		merged := applied.Newest(state, t.state)
-		merged.Noted, merged.Listed = later(state.Noted, t.state.Noted), later(state.Listed, t.state.Listed)
+		merged.Noted, merged.Listed = reloader.Later(state.Noted, t.state.Noted), reloader.Later(state.Listed, t.state.Listed)
 		if b.joinState(t, merged); merged.Ledger() != text {
 			b.states.change(ref)
 		}

@@ -242,7 +242,7 @@ func (e *entry) asSeen(kind reloader.ConfigKind, meta live.Meta, there bool, beg
 		return false
 	}
 	if !kind.External() {
-		e.now.began = later(e.now.began, began)
+		e.now.began = reloader.Later(e.now.began, began)
 	}
 	return true
 }

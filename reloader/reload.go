@@ -94,12 +94,6 @@ func RollID(cluster, uid string, n uint64) string {
 	return "r-" + shortID("roll", cluster, uid, fmt.Sprint(n))
 }
 
-// RequestID derives the identity of a reload requested by the annotation reroll.dev/requested, after the workload's last one. It is written on
-// the workload like that of any other, so that a process that finds it there knows that the reload was made.
-func RequestID(cluster, uid, last, value string) string {
-	return "r-" + shortID("request", cluster, uid, last, value)
-}
-
 // ValueID stands for the value of an annotation, however long; empty for an empty one.
 func ValueID(value string) string {
 	if value == "" {

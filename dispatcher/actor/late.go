@@ -21,7 +21,7 @@ func Late(known Attribution, found Found, hints []reloader.Hint, before []Past) 
 	for _, b := range before {
 		attributed = append(attributed, b.Attribution)
 	}
-	since := earlier(found.At.Add(-slack), changedBefore(found, before))
+	since := reloader.Earlier(found.At.Add(-slack), changedBefore(found, before))
 	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool {
 		return h.Time.After(found.At) || !h.Time.After(since) || madeAnother(h, found) || ledTo(h, attributed)
 	})
@@ -54,11 +54,4 @@ func changedBefore(found Found, before []Past) time.Time {
 		return found.At
 	}
 	return found.Written.Add(-slack)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -77,7 +77,7 @@ type Canary struct {
 func New(o Options) *Canary {
 	c := &Canary{Options: o, feeds: map[reloader.ConfigKind]*feed{}}
 	for _, kind := range o.Kinds {
-		c.feeds[kind] = newFeed(max(2*o.Interval, minDeadline), o.Optional)
+		c.feeds[kind] = &feed{deadline: max(2*o.Interval, minDeadline), optional: o.Optional, servers: map[string]*server{}}
 	}
 	c.observe("reroll_canary_age_seconds", "Time since a canary last came back from the API server that has been quiet longest.", nil,
 		func() float64 { return c.age(time.Now()).Seconds() })

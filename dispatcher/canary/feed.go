@@ -62,10 +62,6 @@ type finding struct {
 	refusal error
 }
 
-func newFeed(deadline time.Duration, optional bool) *feed {
-	return &feed{deadline: deadline, optional: optional, servers: map[string]*server{}}
-}
-
 // keep forgets every API server that is not at one of the addresses. It returns those that may have held audit events when they went. A server that
 // refused canaries was reported before.
 func (f *feed) keep(addresses []string) (gone []string) {

@@ -48,10 +48,6 @@ type asker struct {
 	number uint64
 }
 
-func newExports(cluster string, q Queue) exports {
-	return exports{cluster: cluster, queue: q, configs: map[reloader.Config]*export{}, limits: map[string]*rate.Limiter{}}
-}
-
 // want replaces what a cluster wants.
 func (x *exports) want(w reloader.Want, now time.Time) {
 	wanted := make(map[reloader.Config]struct{}, len(w.Configs))

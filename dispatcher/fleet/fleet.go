@@ -21,6 +21,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
@@ -48,7 +50,11 @@ type Fleet struct {
 
 // New returns a Fleet that follows and exports nothing yet.
 func New(o Options) *Fleet {
-	return &Fleet{Options: o, follows: newFollows(o.Cluster), exports: newExports(o.Cluster, o.Queue)}
+	return &Fleet{
+		Options: o,
+		follows: follows{cluster: o.Cluster, asked: map[reloader.Config]uint64{}, copies: map[reloader.Config]received{}},
+		exports: exports{cluster: o.Cluster, queue: o.Queue, configs: map[reloader.Config]*export{}, limits: map[string]*rate.Limiter{}},
+	}
 }
 
 // Follow replaces what the workloads here want to follow, by their namespace. It returns the configs that other clusters must be asked for, sorted,

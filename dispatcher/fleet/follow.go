@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -27,10 +26,6 @@ type received struct {
 	reloader.Copy
 	// at is when what it says about the config came first.
 	at time.Time
-}
-
-func newFollows(cluster string) follows {
-	return follows{cluster: cluster, asked: map[reloader.Config]uint64{}, copies: map[reloader.Config]received{}}
 }
 
 // want replaces what is wanted by the namespaces. It returns what is asked for, sorted, and what is left out and was not before.
@@ -61,7 +56,7 @@ func (f *follows) want(wanted map[string][]reloader.Config, now time.Time) (aske
 	}
 	f.asked, f.leftOut = numbers, unasked
 	maps.DeleteFunc(f.copies, func(c reloader.Config, _ received) bool { return numbers[c] == 0 })
-	slices.SortFunc(asked, func(a, b reloader.Follow) int { return compare(a.Config, b.Config) })
+	slices.SortFunc(asked, func(a, b reloader.Follow) int { return a.Config.Compare(b.Config) })
 	return asked, leftOut
 }
 
@@ -73,7 +68,7 @@ func newNumber(now time.Time) uint64 { return uint64(now.UnixNano()) }
 func share(askers map[string][]reloader.Config, limit int) []reloader.Config {
 	order := slices.Sorted(maps.Keys(askers))
 	for _, asker := range order {
-		slices.SortFunc(askers[asker], compare)
+		slices.SortFunc(askers[asker], reloader.Config.Compare)
 	}
 	taken := map[reloader.Config]struct{}{}
 	for turn := 0; len(taken) < limit && len(order) > 0; turn++ {
@@ -84,10 +79,8 @@ func share(askers map[string][]reloader.Config, limit int) []reloader.Config {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(taken), compare)
+	return slices.SortedFunc(maps.Keys(taken), reloader.Config.Compare)
 }
-
-func compare(a, b reloader.Config) int { return strings.Compare(a.String(), b.String()) }
 
 // receive keeps a copy of a config that is asked for, and reports whether it says anything new.
 func (f *follows) receive(c reloader.Copy, now time.Time) (followed, news bool) {
@@ -148,17 +141,10 @@ func (f *follows) unheard(c reloader.Config) error {
 
 // notAfter returns c with no time that is later than at: the clock of its owner may be ahead of ours.
 func notAfter(c reloader.Change, at time.Time) reloader.Change {
-	c.VerifiedAt, c.RequestedAt, c.ReceivedAt = earlier(c.VerifiedAt, at), earlier(c.RequestedAt, at), earlier(c.ReceivedAt, at)
+	c.VerifiedAt, c.RequestedAt, c.ReceivedAt = reloader.Earlier(c.VerifiedAt, at), reloader.Earlier(c.RequestedAt, at), reloader.Earlier(c.ReceivedAt, at)
 	c.Candidates = slices.Clone(c.Candidates)
 	for i := range c.Candidates {
-		c.Candidates[i].Time = earlier(c.Candidates[i].Time, at)
+		c.Candidates[i].Time = reloader.Earlier(c.Candidates[i].Time, at)
 	}
 	return c
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -30,7 +29,7 @@ func Together(uid string, object, newest applied.State, verdicts map[reloader.Co
 	o := Outcome{Do: Nothing, State: newest}
 	o.State.Workload = uid
 	noted, rolled := map[reloader.Config]*applied.Write{}, map[reloader.Config]*applied.Write{}
-	for _, c := range slices.SortedFunc(maps.Keys(verdicts), byName) {
+	for _, c := range slices.SortedFunc(maps.Keys(verdicts), reloader.Config.Compare) {
 		v := verdicts[c]
 		if slices.Index(strength, v.Do) > slices.Index(strength, o.Do) {
 			o.Do = v.Do
@@ -54,5 +53,3 @@ func Together(uid string, object, newest applied.State, verdicts map[reloader.Co
 	o.State = o.State.Note(rolled, o.State.Noted).Roll(now)
 	return o
 }
-
-func byName(a, b reloader.Config) int { return cmp.Compare(a.String(), b.String()) }

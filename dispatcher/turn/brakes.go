@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -76,7 +75,7 @@ func Again(hold reloader.Hold, now time.Time) time.Time {
 	if hold.Due.IsZero() {
 		return latest
 	}
-	return later(now.Add(time.Millisecond), earlier(hold.Due, latest))
+	return reloader.Later(now.Add(time.Millisecond), reloader.Earlier(hold.Due, latest))
 }
 
 // Continue returns hold with the time since when it lasts: a hold for the reason of the one before began with that one.
@@ -176,5 +175,5 @@ func until(due, now time.Time) *reloader.Hold {
 
 // configs returns the configs of the steps, sorted.
 func (p Peers) configs() []reloader.Config {
-	return slices.SortedFunc(maps.Keys(p.Steps), func(a, b reloader.Config) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Keys(p.Steps), reloader.Config.Compare)
 }

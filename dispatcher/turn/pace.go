@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 const (
@@ -48,7 +50,7 @@ func (p Pace) last(now time.Time) time.Time {
 	if p.At.After(now.Add(clockSkew)) {
 		return time.Time{}
 	}
-	return earlier(p.At, now)
+	return reloader.Earlier(p.At, now)
 }
 
 // flapPause returns how long a workload with that pace must not roll again.
@@ -77,8 +79,8 @@ func (l Line) Take(perMinute int, now time.Time) (Line, time.Time) {
 		return l, now
 	}
 	each := time.Minute / time.Duration(perMinute)
-	l.taken = later(l.taken, now).Add(each)
-	return l, later(now, l.taken.Add(-time.Duration(max(1, perMinute/10))*each))
+	l.taken = reloader.Later(l.taken, now).Add(each)
+	return l, reloader.Later(now, l.taken.Add(-time.Duration(max(1, perMinute/10))*each))
 }
 
 // Replay returns the line of a process that starts. rolled are the times of the last rolls of all workloads of the line, by whichever process; those

@@ -25,7 +25,7 @@ func TestFlapping(t *testing.T) {
 			t.Fatalf("after a restart held by %+v, before by %+v", again, hold)
 		}
 		if hold == nil {
-			w = turn.Rolled(w, nil, now, now)
+			w = rolled(w, nil, now, now)
 			rolls++
 		}
 	}

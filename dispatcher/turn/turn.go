@@ -5,7 +5,6 @@
 package turn
 
 import (
-	"maps"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -64,11 +63,11 @@ type Wait struct{ first, last time.Time }
 // Heard returns w after one more change of the config. at is when the change was verified; for a change that another cluster dated, it is now.
 // A time in the future counts as now: the clock of the process that stored it was ahead.
 func (w Wait) Heard(at, now time.Time) Wait {
-	at = earlier(at, now)
+	at = reloader.Earlier(at, now)
 	if w.first.IsZero() || at.Before(w.first) {
 		w.first = at
 	}
-	w.last = later(w.last, at)
+	w.last = reloader.Later(w.last, at)
 	return w
 }
 
@@ -78,7 +77,7 @@ func (w Wait) After(read time.Time) (Wait, bool) {
 	if !w.last.After(read) {
 		return Wait{}, false
 	}
-	w.first = later(w.first, read)
+	w.first = reloader.Later(w.first, read)
 	return w, true
 }
 
@@ -111,13 +110,13 @@ func Due(t Turn, now time.Time) time.Time {
 	}
 	var last time.Time
 	for _, w := range t.Waits {
-		last = later(last, w.last)
+		last = reloader.Later(last, w.last)
 	}
 	window, longest := t.window()
 	latest := first.Add(longest)
-	due := earlier(last.Add(window), latest)
+	due := reloader.Earlier(last.Add(window), latest)
 	if t.Looking && window > 0 {
-		due = earlier(later(due, now.Add(lookAgain)), latest)
+		due = reloader.Earlier(reloader.Later(due, now.Add(lookAgain)), latest)
 	}
 	return due
 }
@@ -132,32 +131,3 @@ func (t Turn) window() (window, longest time.Duration) {
 
 // Interval returns the shortest time between two rolls of the workload.
 func (t Turn) Interval() time.Duration { return max(t.Asks.MinInterval, t.Limits.MinInterval) }
-
-// Rolled returns t after a roll that took the content of some configs and began to read them at a time. The roll settles each change of these configs
-// up to then, also if a user requested it. So no second roll for the same content follows when a hold ends.
-func Rolled(t Turn, taken []reloader.Config, read, now time.Time) Turn {
-	t.Waits = maps.Clone(t.Waits)
-	for _, c := range taken {
-		if rest, waits := t.Waits[c].After(read); waits {
-			t.Waits[c] = rest
-		} else {
-			delete(t.Waits, c)
-		}
-	}
-	t.Pace, t.Slot, t.Requested, t.Retry = t.Pace.Rolled(now), Slot{}, false, false
-	return t
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -101,7 +102,7 @@ func TestRollsAtTheMaximumWait(t *testing.T) {
 		}
 		switch due := turn.Due(w, at); {
 		case at.Equal(ends):
-			w = turn.Rolled(w, configs, read, at)
+			w = rolled(w, configs, read, at)
 			rolls = append(rolls, at.Sub(noon))
 		case at.After(ends) && !due.IsZero() && !due.After(at):
 			read, ends = at, at.Add(roll)
@@ -137,11 +138,11 @@ func TestRequestSettlesWhatWaits(t *testing.T) {
 		t.Fatalf("the request is held by %+v", d.Hold)
 	}
 	before := w
-	w = turn.Rolled(w, []reloader.Config{app}, after(60), after(61))
+	w = rolled(w, []reloader.Config{app}, after(60), after(61))
 	if _, waits := w.Waits[app]; waits || w.Requested || len(w.Waits) != 1 || len(before.Waits) != 2 {
 		t.Errorf("after the roll: %+v, before it: %+v", w, before)
 	}
-	w = turn.Rolled(w, []reloader.Config{other}, after(60), after(61))
+	w = rolled(w, []reloader.Config{other}, after(60), after(61))
 	if due := turn.Due(w, noon.Add(11*time.Hour)); !due.IsZero() {
 		t.Errorf("due again at %s", due)
 	}
@@ -174,7 +175,7 @@ func FuzzDue(f *testing.F) {
 		if w.Since().After(at(now)) {
 			t.Errorf("it waits since the future: %s", w.Since())
 		}
-		left := turn.Rolled(one, []reloader.Config{app}, at(int(read)), at(int(read)))
+		left := rolled(one, []reloader.Config{app}, at(int(read)), at(int(read)))
 		if since := left.Since(); !since.IsZero() && since.Before(at(int(read))) {
 			t.Errorf("after a roll that read at %d it waits since %s", read, since.Sub(noon))
 		}
@@ -182,4 +183,18 @@ func FuzzDue(f *testing.F) {
 			t.Error("the turn that was passed has changed")
 		}
 	})
+}
+
+// rolled returns w after a roll that took the content of some configs and began to read them at a time.
+func rolled(w turn.Turn, taken []reloader.Config, read, now time.Time) turn.Turn {
+	w.Waits = maps.Clone(w.Waits)
+	for _, c := range taken {
+		if rest, waits := w.Waits[c].After(read); waits {
+			w.Waits[c] = rest
+		} else {
+			delete(w.Waits, c)
+		}
+	}
+	w.Pace, w.Slot, w.Requested, w.Retry = w.Pace.Rolled(now), turn.Slot{}, false, false
+	return w
 }
