@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -50,23 +51,30 @@ func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsO
 		}
 	}
 	impacts := make([]view.Impact, 0, min(len(in.Body.Configs), maxImpactConfigs))
-	complete := true
+	now, complete := time.Now(), true
+	general, late := a.warnings(ctx), a.late(now)
 	for _, c := range in.Body.Configs {
 		config := reloader.Config{Kind: reloader.ConfigKind(c.Kind), Namespace: c.Namespace, Name: c.Name}
-		impact, err := a.impact(ctx, projection.KeyOf(c.Cluster, config), c.Keys)
-		if err != nil {
-			return nil, err
+		s := view.Supposed{Key: projection.KeyOf(c.Cluster, config), Keys: c.Keys, Clusters: map[string]*projection.ClusterState{}, Now: now}
+		seen := a.suppose(ctx, &s)
+		if seen.fault != nil {
+			return nil, seen.fault
 		}
+		// Where there may be followers that are not on record yet.
+		elsewhere := a.doubts(ctx, late, func(c *projection.ClusterState) bool { return s.Clusters[c.Name] == nil })
+		impact, doubts := view.FromSupposed(s), slices.Concat(general, seen.warnings(), elsewhere)
+		impact.Complete = impact.Complete && len(doubts) == 0
+		impact.Warnings = append(impact.Warnings, doubts...)
 		impacts = append(impacts, impact)
 		complete = complete && impact.Complete
 	}
-	return &impactsOutput{Body: view.Impacts{List: view.List[view.Impact]{Items: impacts, Warnings: a.warnings(ctx)}, Complete: complete}}, nil
+	return &impactsOutput{Body: view.Impacts{List: view.List[view.Impact]{Items: impacts, Warnings: general}, Complete: complete}}, nil
 }
 
-func (a *server) impact(ctx context.Context, key projection.ConfigKey, keys []string) (view.Impact, error) {
-	s := view.Supposed{Key: key, Keys: keys, Clusters: map[string]*projection.ClusterState{}, Now: time.Now()}
-	seen := a.sightFrom(ctx, key.Config.Namespace, listWorkloads)
-	if state, ok := a.records.Config(key); ok {
+// suppose adds what is on record about a change, as far as it may be shown.
+func (a *server) suppose(ctx context.Context, s *view.Supposed) *sight {
+	seen := a.sightFrom(ctx, s.Key.Config.Namespace, listWorkloads)
+	if state, ok := a.records.Config(s.Key); ok {
 		for _, dependent := range seen.visible(state.Dependents) {
 			if w, ok := a.records.Workload(dependent); ok {
 				s.Dependents = append(s.Dependents, w)
@@ -78,11 +86,5 @@ func (a *server) impact(ctx context.Context, key projection.ConfigKey, keys []st
 			s.Clusters[name] = c
 		}
 	}
-	impact, doubts := view.FromSupposed(s), append(a.warnings(ctx), seen.warnings()...)
-	doubts = append(doubts, a.doubts(ctx, func(c *projection.ClusterState) bool { // where there may be followers that are not on record yet
-		return a.records.CaughtUp() && s.Clusters[c.Name] == nil && !a.silent(c, s.Now)
-	})...)
-	impact.Complete = impact.Complete && len(doubts) == 0
-	impact.Warnings = append(impact.Warnings, doubts...)
-	return impact, seen.fault
+	return seen
 }

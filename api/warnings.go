@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/api/projection"
@@ -29,7 +30,15 @@ func (a *server) warnings(ctx context.Context, named ...string) []string {
 // silence names silent clusters to users who may list clusters, and tells others only that some exist.
 func (a *server) silence(ctx context.Context) (found []string) {
 	now := time.Now()
-	return a.doubts(ctx, func(c *projection.ClusterState) bool { return a.silent(c, now) })
+	return a.doubts(ctx, a.records.Clusters(), func(c *projection.ClusterState) bool { return a.silent(c, now) })
+}
+
+// late returns the clusters that are heard of, and whose records may not be those of now.
+func (a *server) late(now time.Time) []*projection.ClusterState {
+	if !a.records.CaughtUp() {
+		return nil
+	}
+	return slices.DeleteFunc(a.records.Clusters(), func(c *projection.ClusterState) bool { return view.Stale(c, now) == "" || a.silent(c, now) })
 }
 
 // silent reports whether a cluster has not been heard of lately.
@@ -39,9 +48,9 @@ func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
 }
 
 // doubts says why the records of some clusters may not be those of now.
-func (a *server) doubts(ctx context.Context, some func(c *projection.ClusterState) bool) (found []string) {
+func (a *server) doubts(ctx context.Context, clusters []*projection.ClusterState, some func(c *projection.ClusterState) bool) (found []string) {
 	now, sight, hidden := time.Now(), a.reach(ctx), false
-	for _, c := range a.records.Clusters() {
+	for _, c := range clusters {
 		why := view.Doubt(c, now)
 		switch {
 		case why == "" || !sight.enters(c.Name) || !some(c):

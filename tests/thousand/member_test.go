@@ -62,8 +62,11 @@ func web(n int) reloader.WorkloadRef {
 	return reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("web-%d", n)}
 }
 
-// fill stores the first record of each config and workload.
+// fill stores the first record of each config and workload, and the status.
 func (m *member) fill(ctx context.Context) error {
+	if err := m.status(ctx); err != nil {
+		return err
+	}
 	for n := range configs {
 		if _, err := m.change(ctx, n, reloader.ChangeBaseline); err != nil {
 			return err
@@ -118,6 +121,12 @@ func (m *member) state(ctx context.Context, n int, last string) error {
 	m.states["deployment.shop."+r.Workload.Name] = r.UpdatedAt
 	m.mu.Unlock()
 	return m.queue.PutWorkload(ctx, r)
+}
+
+func (m *member) status(ctx context.Context) error {
+	return m.queue.PutClusterStatus(ctx, reloader.ClusterStatus{
+		Cluster: m.name, UID: m.hub.UID, At: time.Now(), Process: reloader.Process{Version: "v1", Ready: true}, Backlog: reloader.Backlog{Workloads: workloads},
+	})
 }
 
 // work has configs change until ctx ends.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reroll-dev/reroll/api"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/port"
 )
@@ -57,6 +58,14 @@ func TestThousand(t *testing.T) {
 	working.Go(func() error { return f.disturb(now, tenth) })
 	working.Go(func() error { return f.comeAndGo(now) })
 	working.Go(func() error { return f.ask(now, t) })
+	working.Go(func() error {
+		for pause(now, reloader.ClusterStatusInterval) {
+			if err := each(context.WithoutCancel(now), f.all, func(ctx context.Context, m *member) error { return m.status(ctx) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	f.cut(0, tenth, true)
 	pause(now, cutTime)
 	f.memory(t)
