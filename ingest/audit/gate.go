@@ -68,19 +68,31 @@ func mayHaveStored(e *event) bool {
 		code != http.StatusTooManyRequests && e.Annotations.value.Decision.value != "forbid"
 }
 
-// parameters returns the query of a request as the API server reads it: without what it cannot parse.
-func parameters(uri string) url.Values {
+// queryOf returns the query of a request, unparsed.
+func queryOf(uri string) string {
 	_, query, _ := strings.Cut(uri, "?")
-	values, _ := url.ParseQuery(query)
-	return values
+	return query
+}
+
+// parameter returns the first value of a parameter of a query; empty if there is none, or it cannot be parsed.
+func parameter(query, name string) string {
+	for pair := range strings.SplitSeq(query, "&") {
+		if key, value, _ := strings.Cut(pair, "="); key == name {
+			text, _ := url.QueryUnescape(value)
+			return text
+		}
+	}
+	return ""
 }
 
 // isDryRun reports whether e certainly stored nothing because it was asked not to. It cannot be seen on deletions: there the API server ignores
-// the query if the request has a body, and believes the body, which is not here.
-func isDryRun(e *event, query url.Values) bool {
-	if verb := mutatingVerb(e.Verb); verb == reloader.VerbDelete || verb == reloader.VerbDeleteCollection {
+// the query if the request has a body, and believes the body, which is not here. The query counts as the API server parses it.
+func isDryRun(e *event, query string) bool {
+	mayAsk := strings.Contains(query, "dryRun") || strings.Contains(query, "%") // most need not be parsed
+	if verb := mutatingVerb(e.Verb); verb == reloader.VerbDelete || verb == reloader.VerbDeleteCollection || !mayAsk {
 		return false
 	}
-	asked := query["dryRun"]
+	values, _ := url.ParseQuery(query) // without what cannot be parsed
+	asked := values["dryRun"]
 	return len(asked) > 0 && !slices.ContainsFunc(asked, func(value string) bool { return value != "All" })
 }

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -56,7 +55,7 @@ func (b *batch) add(e *event) error {
 	if why := gate(e); why != "" {
 		return b.skip(why)
 	}
-	query := parameters(e.RequestURI.value)
+	query := queryOf(e.RequestURI.value)
 	if isDryRun(e, query) {
 		return b.skip(SkipDryRun)
 	}
@@ -77,7 +76,7 @@ func (b *batch) add(e *event) error {
 	return b.count()
 }
 
-func (b *batch) hint(e *event, query url.Values) reloader.Hint {
+func (b *batch) hint(e *event, query string) reloader.Hint {
 	return reloader.Hint{
 		Cluster:  b.opts.Cluster,
 		Config:   configOf(e),
@@ -107,12 +106,12 @@ func canExist(e *event, h reloader.Hint) bool {
 	return named && h.Config.Validate() == nil
 }
 
-func actorOf(e *event, query url.Values) reloader.Actor {
+func actorOf(e *event, query string) reloader.Actor {
 	actor := reloader.Actor{
 		User:         clean(e.User.value.Username.value, reloader.MaxUserLength),
 		UserAgent:    clean(e.UserAgent.value, reloader.MaxUserAgentLength),
 		SourceIP:     clean(string(e.SourceIPs), reloader.MaxSourceIPLength),
-		FieldManager: clean(query.Get("fieldManager"), reloader.MaxFieldManagerLength),
+		FieldManager: clean(parameter(query, "fieldManager"), reloader.MaxFieldManagerLength),
 	}
 	effective := clean(e.ImpersonatedUser.value.Username.value, reloader.MaxUserLength)
 	if effective != "" && effective != actor.User {
