@@ -2,7 +2,7 @@
 //
 // Guarantees:
 //   - POST /v1/audit/{cluster} is answered with 204 only after the Sink has stored every hint of the body, and is answered within
-//     Limits.Budget after the body has arrived. Any other answer makes the API server send the body again.
+//     10 s after the body has arrived. Any other answer makes the API server send the body again.
 //   - POST /v1/shipped/{cluster} is answered with success, too, only after everything is stored. What it accepts is said at
 //     audit.DecodeShipped; the body may be compressed with gzip or deflate. Amazon Data Firehose, which shows itself by its request ID,
 //     is answered as its contract asks.

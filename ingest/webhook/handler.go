@@ -104,7 +104,7 @@ func (h *handler) take(r *http.Request, to *route, cluster string, started time.
 	if err != nil {
 		return to.unreadable(err)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), min(h.opts.Limits.Budget, senderPatience-h.opts.Now().Sub(started)))
+	ctx, cancel := context.WithTimeout(r.Context(), min(budget, senderPatience-h.opts.Now().Sub(started)))
 	defer cancel()
 	result, err := to.decode(ctx, body, r.Header.Get("Content-Encoding"), audit.Options{
 		Cluster: cluster, Received: started, Source: to.source, Limits: h.opts.Limits.Decode,

@@ -48,21 +48,12 @@ func TestHostileInput(t *testing.T) {
 	}
 }
 
-func TestWeights(t *testing.T) {
-	l := newLimiter(Limits{BodyBytes: 1000, BytesAtOnce: 1600}, 16)
-	for length, want := range map[int64]int64{0: 100, 99: 100, 101: 101, 1000: 1000, 5000: 1600, -1: 1000} {
-		if got := l.weight(length); got != want {
-			t.Errorf("a body of %d bytes counts with %d, want %d", length, got, want)
-		}
-	}
-}
-
 // TestBytesAtOnceAreBounded holds one body, and posts others next to it.
 func TestBytesAtOnceAreBounded(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	first := true
 	r := start(t, func(_ *rig, o *Options) {
-		o.Limits.BodyBytes, o.Limits.BytesAtOnce = int64(len(body))+100, int64(2*len(body))
+		o.Limits.BodyBytes = int64(2 * len(body))
 		o.Sink = ingest.SinkFunc(func(context.Context, []reloader.Hint) error {
 			if first {
 				first = false

@@ -58,7 +58,7 @@ func (o Options) validateValues() error {
 			return fmt.Errorf("ingest: %w", err)
 		}
 	}
-	return cmp.Or(o.Limits.validate(), o.validateTransport())
+	return o.validateTransport()
 }
 
 // validateTransport allows exactly two ways: TLS with authentication, or plain HTTP that never leaves the machine.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,20 +17,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
-
-// apiServerLog has what the API server's packages have logged. klog's writer is set before any test: client-go leaves goroutines that log
-// behind, and klog guards its state against none of them.
-var apiServerLog syncBuffer
-
-func TestMain(m *testing.M) {
-	klog.LogToStderr(false)
-	klog.SetOutput(&apiServerLog)
-	os.Exit(m.Run())
-}
 
 const secretToken = "a-token-of-sufficient-length"
 
@@ -73,8 +61,6 @@ type rig struct {
 	registry  *prometheus.Registry
 	log       *syncBuffer
 	closeIdle []func()
-	// tune changes the HTTP server before it runs.
-	tune func(*http.Server)
 }
 
 type syncBuffer struct {
@@ -116,9 +102,6 @@ func start(t testing.TB, change func(*rig, *Options)) *rig {
 		t.Fatal(err)
 	}
 	r.server = server
-	if r.tune != nil {
-		r.tune(server.http)
-	}
 	r.serve(opts.InsecureHTTP)
 	return r
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,22 +87,17 @@ func (f *following) stream(ctx context.Context, name string) error {
 			return ctx.Err()
 		}
 	}
-	wait := firstWait
-	for {
-		began := time.Now()
+	var reset error
+	retry(ctx, func() error {
 		err := s.session(ctx)
-		if ctx.Err() != nil || errors.Is(err, errReset) {
-			return err
+		if errors.Is(err, errReset) {
+			reset, err = err, nil
 		}
+		return err
+	}, func(err error) {
 		f.q.log.Warn("reading was interrupted; it continues", "stream", name, "after", s.after, "error", err)
-		if time.Since(began) > longestWait {
-			wait = firstWait
-		}
-		if !pause(ctx, wait) {
-			return ctx.Err()
-		}
-		wait = min(2*wait, longestWait)
-	}
+	})
+	return cmp.Or(reset, ctx.Err())
 }
 
 // followed is one stream, and how far it was read.

@@ -71,25 +71,16 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 		q.setConsuming(err)
 		return fmt.Errorf("consume hints of %s: %w", cluster, err)
 	}
-	for wait := firstWait; ctx.Err() == nil; {
-		if err == nil {
-			q.setConsuming(nil)
-			began := time.Now()
-			err = q.consume(ctx, consumer, handle)
-			if time.Since(began) > longestWait {
-				wait = firstWait
-			}
-		}
-		if ctx.Err() != nil {
-			break
-		}
-		q.log.Warn("hints are not delivered; trying again", "cluster", cluster, "error", err)
-		if pause(ctx, wait) {
-			wait = min(2*wait, longestWait)
+	retry(ctx, func() (err error) {
+		if consumer == nil {
 			consumer, err = q.hintConsumer(ctx, cluster)
-			q.setConsuming(err)
 		}
-	}
+		if q.setConsuming(err); err == nil {
+			err = q.consume(ctx, consumer, handle)
+		}
+		consumer = nil
+		return err
+	}, func(err error) { q.log.Warn("hints are not delivered; trying again", "cluster", cluster, "error", err) })
 	return ended(ctx)
 }
 

@@ -132,15 +132,9 @@ func (q *Queue) restore() {
 		return
 	}
 	defer leave()
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		err := q.prepare(ctx)
-		if err == nil {
-			break
-		}
-		q.log.Warn("could not check the streams", "error", err)
-		if !pause(ctx, wait) {
-			return
-		}
+	retry(ctx, func() error { return q.prepare(ctx) }, func(err error) { q.log.Warn("could not check the streams", "error", err) })
+	if ctx.Err() != nil {
+		return
 	}
 	select {
 	case q.restored <- struct{}{}:
@@ -177,6 +171,23 @@ const (
 	// firstWait and longestWait bound the pause between two attempts, which doubles.
 	firstWait, longestWait = 50 * time.Millisecond, 5 * time.Second
 )
+
+// retry calls f until it returns nil or ctx ends. In between it reports the error and waits, longer each time until f has lasted.
+func retry(ctx context.Context, f func() error, failed func(error)) {
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		began := time.Now()
+		err := f()
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if failed(err); time.Since(began) > longestWait {
+			wait = firstWait
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
 
 // pause waits, and reports whether it did so to the end.
 func pause(ctx context.Context, wait time.Duration) bool {

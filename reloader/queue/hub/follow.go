@@ -42,10 +42,6 @@ func (m *Member) Send(c reloader.Copy) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unsent[subject] = c
-	m.hurry()
-}
-
-func (m *Member) hurry() {
 	select {
 	case m.news <- struct{}{}:
 	default: // it is known
@@ -97,22 +93,15 @@ func (m *Member) receive(msg *nats.Msg, to Following) {
 
 // send stores copies at the hub until ctx ends. One that fails is sent again, unless there is a newer one.
 func (m *Member) send(ctx context.Context, c *queue.Conn) error {
-	for failures := 0; ; {
+	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-m.news:
 		}
-		err := m.sendAll(ctx, c)
-		if failures++; err == nil {
-			failures = 0
-			continue
+		if err := m.retry(ctx, "a copy of a config cannot be sent; trying again", func() error { return m.sendAll(ctx, c) }); err != nil {
+			return err
 		}
-		m.log(failures, "a copy of a config cannot be sent; trying again", err)
-		if !pause(ctx, backOff(failures)) {
-			return ctx.Err()
-		}
-		m.hurry()
 	}
 }
 

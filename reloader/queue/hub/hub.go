@@ -79,15 +79,24 @@ func (m *Member) Run(ctx context.Context, to Following) error {
 }
 
 // connect tries until it succeeds or ctx ends. From then on the connection comes back by itself.
-func (m *Member) connect(ctx context.Context) (*queue.Conn, error) {
+func (m *Member) connect(ctx context.Context) (c *queue.Conn, err error) {
+	err = m.retry(ctx, "the hub cannot be reached; trying again", func() (err error) {
+		c, err = queue.Dial(m.Hub)
+		return err
+	})
+	return c, err
+}
+
+// retry calls f until it returns nil, or fails when ctx ends.
+func (m *Member) retry(ctx context.Context, message string, f func() error) error {
 	for failures := 1; ; failures++ {
-		c, err := queue.Dial(m.Hub)
+		err := f()
 		if err == nil {
-			return c, nil
+			return nil
 		}
-		m.log(failures, "the hub cannot be reached; trying again", err)
+		m.log(failures, message, err)
 		if !pause(ctx, backOff(failures)) {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
