@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"math/big"
 	"net"
 	"os"
@@ -58,11 +57,6 @@ func (a *authority) sign(template, parent *x509.Certificate, key, by *ecdsa.Priv
 	return cert
 }
 
-// caFile returns the path of the CA's certificate.
-func (a *authority) caFile() string {
-	return a.write("ca.pem", pemOf("CERTIFICATE", a.cert.Raw))
-}
-
 func (a *authority) write(name string, content []byte) string {
 	a.t.Helper()
 	path := filepath.Join(a.dir, name)
@@ -72,31 +66,17 @@ func (a *authority) write(name string, content []byte) string {
 	return path
 }
 
-// issue writes a certificate and its key, as a server's or a client's after change.
-func (a *authority) issue(file string, change func(*x509.Certificate)) (certFile, keyFile string) {
+// pair issues a certificate, as a server's or a client's after change.
+func (a *authority) pair(name string, change func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: file},
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 	change(template)
 	key := a.newKey()
 	cert := a.sign(template, a.cert, key, a.key)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return a.write(file+".pem", pemOf("CERTIFICATE", cert.Raw)), a.write(file+".key", pemOf("PRIVATE KEY", der))
-}
-
-// pair is issue for what needs no files.
-func (a *authority) pair(file string, change func(*x509.Certificate)) tls.Certificate {
-	a.t.Helper()
-	cert, err := tls.LoadX509KeyPair(a.issue(file, change))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return cert
+	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key, Leaf: cert}
 }
 
 func (a *authority) client(file string, change func(*x509.Certificate)) tls.Certificate {
@@ -122,8 +102,4 @@ func named(cn string, dns ...string) func(*x509.Certificate) {
 func localhost(c *x509.Certificate) {
 	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-}
-
-func pemOf(kind string, der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
