@@ -38,7 +38,7 @@ func (a *server) late(now time.Time) []*projection.ClusterState {
 	if !a.records.CaughtUp() {
 		return nil
 	}
-	return slices.DeleteFunc(a.records.Clusters(), func(c *projection.ClusterState) bool { return view.Stale(c, now) == "" || a.silent(c, now) })
+	return slices.DeleteFunc(a.records.Clusters(), func(c *projection.ClusterState) bool { return view.Doubt(c, now) == "" || a.silent(c, now) })
 }
 
 // silent reports whether a cluster has not been heard of lately.

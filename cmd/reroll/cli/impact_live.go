@@ -157,7 +157,7 @@ func (c *comparison) foresee(ctx context.Context, p proposal) (v foreseen, err e
 // recordOf is what Reroll would have on record about a workload that is to roll for a config.
 func recordOf(plan *dialect.Plan, config reloader.Config, by dialect.Decision) *reloader.WorkloadRecord {
 	w, e := plan.Workload, reloader.Edge{Config: config, Why: by.Why, Clause: by.Clause, UsedKeys: by.UsedKeys, Handled: reloader.Handled{Sum: "live"}}
-	if r := w.Template.References[config]; r != nil {
+	if r, used := w.Template.References.Find(config); used {
 		e.Uses = r.Uses
 	}
 	record := &reloader.WorkloadRecord{Workload: w.Ref(), Strategy: plan.Chosen.Strategy, Edges: []reloader.Edge{e}, Dormant: w.Dormant, Keys: plan.Chosen.Keys.String()}
