@@ -155,7 +155,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 
 	b := d.lock()
 	b.gate.replay(time.Now())
-	d.starting.Store(newLists(b.index)) // before anything is looked at
+	d.starting.Store(&lists{}) // before anything is looked at
 	d.unlock()
 	var begin, settle errgroup.Group
 	work(working, &settle, recorders, d.recordQ, func(ref reloader.WorkloadRef) time.Duration { return d.store(working, ref) })

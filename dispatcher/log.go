@@ -25,14 +25,13 @@ func (d *common) logChange(c reloader.Change) {
 
 // logReload logs a decision about a workload.
 func (d *common) logReload(r reloader.Reload) {
-	configs := make([]string, 0, len(r.Causes))
+	configs := each(r.Causes, func(c reloader.Cause) string { return c.Config.String() })
 	var candidates []reloader.Candidate
 	for _, c := range r.Causes {
-		configs = append(configs, c.Config.String())
 		candidates = append(candidates, c.Candidates...)
 	}
 	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "changes", changesOf(r.Causes),
-		"configs", slices.Compact(configs), "actors", actorsOf(candidates), "strategy", r.Strategy, "requested", r.Requested)
+		"configs", configs, "actors", actorsOf(candidates), "strategy", r.Strategy, "requested", r.Requested)
 }
 
 // logRollout tells what became of a reload.
@@ -57,17 +56,18 @@ func (d *common) logFailed(r reloader.Reload) {
 }
 
 func changesOf(causes []reloader.Cause) []string {
-	ids := make([]string, 0, len(causes))
-	for _, c := range causes {
-		ids = append(ids, c.ChangeID)
-	}
-	return slices.Compact(ids)
+	return each(causes, func(c reloader.Cause) string { return c.ChangeID })
 }
 
 func actorsOf(candidates []reloader.Candidate) []string {
-	names := make([]string, 0, len(candidates))
-	for _, c := range candidates {
-		names = append(names, c.Actor.Name())
+	return each(candidates, func(c reloader.Candidate) string { return c.Actor.Name() })
+}
+
+// each returns a text for each of all, without the same one twice in a row.
+func each[T any](all []T, text func(T) string) []string {
+	texts := make([]string, 0, len(all))
+	for _, one := range all {
+		texts = append(texts, text(one))
 	}
-	return slices.Compact(names)
+	return slices.Compact(texts)
 }
