@@ -101,7 +101,7 @@ func (b *batch) take(r queue.Stored) {
 	b.records, b.bytes = append(b.records, r), b.bytes+len(r.Data)
 }
 
-// flush has the hub store the batch once it has stored the one before. It waits for that if no more records are to be read meanwhile.
+// flush sends the batch to the hub after the one before is stored. It waits for the answer if this is the last batch for now.
 func (b *batch) flush(ctx context.Context) error {
 	if b.storing != nil {
 		if err := b.wait(); err != nil || !b.dirty {
