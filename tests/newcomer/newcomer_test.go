@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -179,7 +181,41 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	d.t = t
+	d.dashboard(namespaces["no annotation"])
 	d.cluster(namespaces["all is well"])
+}
+
+// built finds a command that the dashboard builds in a source of its own; all others are of the API.
+var built = regexp.MustCompile("`((?:reroll|kubectl) [^`]*)`")
+
+// dashboard runs the commands that the dashboard builds for the Deployment web of a namespace, in the order in which they stand there.
+func (d *desk) dashboard(namespace string) {
+	d.t.Helper()
+	commands := 0
+	d.must(filepath.WalkDir("../../api/ui/src", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".tsx" {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, found := range built.FindAllStringSubmatch(string(source), -1) {
+			command := strings.NewReplacer(
+				"${namespace}", namespace, "${kind.toLowerCase()}", "deployment", "${name}", "web",
+				"${w.workload.namespace}", namespace, "${w.workload.kind}", "Deployment", "${w.workload.name}", "web",
+			).Replace(found[1])
+			if strings.Contains(command, "${") {
+				d.t.Errorf("%s: %s has a field that is not known here", path, command)
+				continue
+			}
+			if commands++; strings.HasPrefix(command, "reroll") {
+				d.await(namespace+"/Deployment/web", func(s said) bool { return !strings.HasPrefix(s.cause, "NotOptedIn") })
+			}
+			d.try(command)
+		}
+		return err
+	}))
+	if commands < 2 {
+		d.t.Errorf("%d commands were found in the dashboard", commands)
+	}
 }
 
 // expectPage expects that the API tells the dashboard's page of a workload what the first line of explain says.
