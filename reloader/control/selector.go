@@ -15,7 +15,7 @@ import (
 func ParseSelector(text string) (labels.Selector, error) {
 	selector, err := labels.Parse(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%.200q: %w", text, err)
 	}
 	requirements, _ := selector.Requirements()
 	byKey := map[string]labels.Requirements{}
@@ -24,7 +24,7 @@ func ParseSelector(text string) (labels.Selector, error) {
 	}
 	for key, all := range byKey {
 		if !satisfiable(key, all) {
-			return nil, fmt.Errorf("no object can match %.200q: what it says about label %s contradicts itself", text, key)
+			return nil, fmt.Errorf("no object can match: what %.200q says about label %s contradicts itself", text, key)
 		}
 	}
 	return selector, nil

@@ -53,11 +53,8 @@ func (s Selector) Labels() labels.Selector {
 }
 
 func (s *Selector) parse(texts []string) (err error) {
-	text := strings.Join(texts, ",")
-	if s.chosen, err = labels.Parse(text); err != nil {
-		return fmt.Errorf("%.200q: %w", text, err)
-	}
-	return nil
+	s.chosen, err = control.ParseSelector(strings.Join(texts, ","))
+	return err
 }
 
 // Windows are maintenance windows.
