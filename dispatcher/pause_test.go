@@ -72,9 +72,10 @@ func TestPauseEnds(t *testing.T) {
 			w.failing(nil)
 			w.pass(2 * time.Minute)
 		},
-		"for who opted out of reloading": says(`{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`),
-		"for who opted out of pausing":   says(`{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":null}}}`),
-		"of the future":                  says(`{"metadata":{"annotations":{"` + pausedAt + `":"2099-01-01T00:00:00Z"}}}`),
+		"for who edits the config meanwhile": func(w *world) { w.pass(minutes / 2); w.edit(alice, app, "9"); w.pass(minutes / 2) },
+		"for who opted out of reloading":     says(`{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`),
+		"for who opted out of pausing":       says(`{"metadata":{"annotations":{"deployment.reloader.stakater.com/pause-period":null}}}`),
+		"of the future":                      says(`{"metadata":{"annotations":{"` + pausedAt + `":"2099-01-01T00:00:00Z"}}}`),
 		"out of scope, at once": func(w *world) {
 			w.running[0].Forget(webRef) // the next process would not see it at all
 			w.pass(time.Second)

@@ -5,11 +5,16 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,58 +28,36 @@ import (
 // canary is content of which no eight characters in a row must be found anywhere.
 const canary = "q7Zk2vXw9RtB5mNc8LpJ4hGd"
 
-// TestNoContentAnywhere plants a value in a ConfigMap and a Secret, has the API server send whole bodies, and looks for the value
-// in everything that Reroll says, sends and leaves behind.
-func TestNoContentAnywhere(t *testing.T) {
-	o := listen(t)
-	l := ownLine(t, line.Options{
-		Kube:        kube.Options{Audit: &kube.Audit{Level: auditv1.LevelRequestResponse}},
-		Flags:       append([]string{"--set", "debounce.window=0s", "--log-level", "debug"}, o.hub...),
-		Environment: o.environment(),
-	})
-	r := newRoom(t, l)
-	o.attend(r)
-	r.create(configMap("app", map[string]string{"k": canary}))
-	r.create(secret("password", map[string]string{"k": canary}))
-	d := deployment("web", usesEnvFrom("app"), usesSecretVolume("password"))
-	r.create(d)
-	r.create(deployment("refused", usesEnvFrom("app"), usesSecretVolume("password")))
-	r.waitBaseline("web", 2)
-	r.waitBaseline("refused", 2)
-	r.refuse("refused")
-
-	_, err := l.Kube.Kubectl(r.ctx, "patch", "configmap", "app", "--namespace="+r.ns, "--type=merge", "-p", `{"data":{"k":"`+canary+`-2"}}`)
-	r.must(err)
-	r.waitRolls("web", 1)
-	_, err = r.client.CoreV1().Secrets(r.ns).Patch(r.ctx, "password", types.MergePatchType, []byte(`{"stringData":{"k":"`+canary+`-3"}}`), metav1.PatchOptions{})
-	r.must(err)
-	r.expectRolls("web", 2)
-	r.waitOutcome("refused", "Refused")
-	r.waitEvents("web", 2)
-	o.waitHeard(r)
-
-	for place, said := range o.everything(r) {
-		if !bytes.Contains(said.text, []byte(said.control)) {
-			t.Errorf("%s does not even have %q: the search proves nothing", place, said.control)
-		}
-		for _, form := range line.Pieces(canary, said.text) {
-			t.Errorf("content was found %s in %s", form, place)
-		}
-	}
-	r.must(l.Reroll.Terminate(r.ctx))
-	r.checkFiles(l.DataDir())
-	o.endHub()
-	r.checkFiles(o.hubDir)
+// ear keeps whatever it is sent.
+type ear struct {
+	mu  sync.Mutex
+	got bytes.Buffer
 }
 
-// refusal makes the API server refuse every write to one Deployment.
+// Write keeps p.
+func (e *ear) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.got.Write(p)
+}
+
+// ServeHTTP keeps a body, and is content with it.
+func (e *ear) ServeHTTP(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(e, r.Body) }
+
+func (e *ear) heard() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.got.String()
+}
+
+// refusal makes the API server refuse every write to the Deployment refused, and say how it would be.
 const refusal = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: refuse}
 spec:
   matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments], operations: [UPDATE]}]}
-  matchConditions: [{name: one, expression: 'object.metadata.namespace == "%s" && object.metadata.name == "%s"'}]
+  matchConditions: [{name: one, expression: 'object.metadata.name == "refused"'}]
   validations: [{expression: "false", messageExpression: "'as it would be: ' + string(object.spec.template.spec.containers[0])"}]
 ---
 apiVersion: admissionregistration.k8s.io/v1
@@ -83,82 +66,171 @@ metadata: {name: refuse}
 spec: {policyName: refuse, validationActions: [Deny]}
 `
 
-// refuse has the API server refuse writes to a Deployment from now on.
-func (r *room) refuse(name string) {
-	r.t.Helper()
-	cmd := r.line.Kube.Command(r.ctx, "apply", "-f", "-")
-	cmd.Stdin = strings.NewReader(fmt.Sprintf(refusal, r.ns, name))
-	output, err := cmd.CombinedOutput()
-	r.must(withOutput(err, output))
-	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
-		_, err := r.client.AppsV1().Deployments(r.ns).Patch(ctx, name, types.MergePatchType,
-			[]byte(`{"metadata":{"labels":{"probe":"x"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+// TestNoContentAnywhere plants a value in a ConfigMap and a Secret, has the API server send whole bodies, and looks for the value
+// in everything that Reroll says, sends and leaves behind. Of the webhook and of a fleet, tests of notify and tests/fleet look.
+func TestNoContentAnywhere(t *testing.T) {
+	alerts, stream := &ear{}, &ear{}
+	chat := httptest.NewServer(alerts)
+	t.Cleanup(chat.Close)
+	l := ownLine(t, line.Options{
+		Kube:        kube.Options{Audit: &kube.Audit{Level: auditv1.LevelRequestResponse}},
+		Flags:       []string{"--set", "debounce.window=0s", "--log-level", "debug"},
+		Environment: []string{"REROLL_NOTIFICATIONS_URL=" + chat.URL},
+	})
+	r := line.NewRoom(t, l)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, l.Reroll.API+"/api/v1/events", nil)
+	r.Must(err)
+	response, err := http.DefaultClient.Do(request)
+	r.Must(err)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	go func() { _, _ = io.Copy(stream, response.Body) }()
+
+	r.Config("app", canary)
+	r.Secret("password", canary)
+	for _, name := range []string{"web", "refused"} {
+		r.Deploy(name, line.Auto, line.FromConfigMap("app"), line.FromSecret("password"))
+		r.Baselines(name, 2)
+	}
+	r.KubectlWith(refusal, "apply", "-f", "-")
+	r.Await("writes are refused", func(ctx context.Context) error {
+		_, err := r.Client().AppsV1().Deployments(r.NS).Patch(ctx, "refused", types.MergePatchType, []byte(`{"metadata":{"labels":{"probe":"x"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil {
-			return errors.New("writes are not refused yet")
+			return errors.New("they are not")
 		}
 		return nil
-	}))
-}
-
-// waitOutcome waits until a reload of a workload is recorded with an outcome.
-func (r *room) waitOutcome(name, outcome string) {
-	r.t.Helper()
-	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
-		reloads, err := r.line.Reroll.Reloads(ctx, r.ns)
-		for _, reload := range reloads {
-			if reload.Workload.Name == name && reload.Outcome == outcome {
-				return nil
+	})
+	r.Edit("app", canary+"-2")
+	r.Rolled("web", 1)
+	r.EditSecret("password", canary+"-3")
+	r.Rolled("web", 2)
+	r.AwaitThat("a refusal on record", func() bool {
+		for _, reload := range r.Reloads("refused", 1) {
+			if reload.Outcome == "Refused" {
+				return true
 			}
 		}
-		return errors.Join(err, fmt.Errorf("no %s of %s is recorded", outcome, name))
-	}))
-}
-
-// waitEvents waits until a workload has n Events.
-func (r *room) waitEvents(name string, n int) {
-	r.t.Helper()
-	r.must(line.Poll(r.ctx, func(ctx context.Context) error {
-		events, err := r.client.CoreV1().Events(r.ns).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
-		if err == nil && len(events.Items) < n {
-			err = fmt.Errorf("%s has %d Events, not %d", name, len(events.Items), n)
-		}
-		return err
-	}))
-}
-
-// rawJSON keeps an answer as it came.
-type rawJSON []byte
-
-// UnmarshalJSON keeps data.
-func (b *rawJSON) UnmarshalJSON(data []byte) error {
-	*b = append((*b)[:0], data...)
-	return nil
-}
-
-// checkFiles looks for the canary in the files of a NATS server.
-func (r *room) checkFiles(dir string) {
-	r.t.Helper()
-	r.eachFile(dir, func(path string, data []byte) {
-		for _, form := range line.Pieces(canary, data) {
-			r.t.Errorf("content was found %s in %s", form, path)
-		}
+		return false
 	})
+	r.AwaitThat("an alert about the Secret", func() bool { return strings.Contains(alerts.heard(), "password") })
+
+	places := map[string]said{
+		"the log": {l.Reroll.Log(), "refused"}, "alerts": {alerts.heard(), "Reloader detected changes in "}, "the stream of events": {stream.heard(), "changed"},
+	}
+	metrics, err := l.Reroll.Metrics(t.Context())
+	r.Must(err)
+	places["metrics"] = said{metrics, "reroll_"}
+	answers(r, places)
+	commands(r, places)
+	objects(r, places)
+	for place, said := range places {
+		if !strings.Contains(said.text, said.control) {
+			t.Errorf("%s does not even have %q: the search proves nothing", place, said.control)
+		}
+		for _, form := range line.Pieces(canary, []byte(said.text)) {
+			t.Errorf("content was found %s in %s", form, place)
+		}
+	}
+	r.Stop()
+	checkFiles(r)
 }
 
-// eachFile has the files of a NATS server looked at, after checking that names are found there.
-func (r *room) eachFile(dir string, look func(path string, data []byte)) {
-	r.t.Helper()
+// said is what was said in one place, and what is certain to be there if it was looked for in the right one.
+type said struct{ text, control string }
+
+// controls are words that the answers to some paths have for certain.
+var controls = map[string]string{
+	"/api/v1/changes": "password", "/api/v1/changes/{id}": "password", "/api/v1/reloads": "refused", "/api/v1/reloads/{id}": "refused",
+	"/api/v1/workloads": "refused", "/api/v1/clusters": "local",
+}
+
+// answers adds all that can be read of the REST API, as its own document lists it, but for the stream of events, which does not end.
+func answers(r *line.Room, places map[string]said) {
+	r.T.Helper()
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	r.Must(r.Line.Reroll.Get(r.Ctx(), "/openapi.json", &document))
+	if len(document.Paths) < len(controls) {
+		r.T.Errorf("the document lists %d paths", len(document.Paths))
+	}
+	for path, methods := range document.Paths {
+		if methods["get"] == nil || path == "/api/v1/events" {
+			continue
+		}
+		place := strings.NewReplacer("{cluster}", line.ClusterName, "{namespace}", r.NS, "{kind}", "Deployment", "{name}", "refused").Replace(path)
+		control := controls[path]
+		if strings.Contains(path, "{name}") {
+			control = r.NS
+		}
+		if list, found := strings.CutSuffix(place, "/{id}"); found {
+			place = list + "/" + idOf(r, list, control)
+		} else if place == "/api/v1/changes" {
+			place += "?includeBaselines=true"
+		}
+		var body json.RawMessage
+		r.Must(r.Line.Reroll.Get(r.Ctx(), place, &body))
+		places["GET "+place] = said{string(body), control}
+	}
+}
+
+// idOf returns the ID of an item of a list that has a word.
+func idOf(r *line.Room, list, word string) string {
+	r.T.Helper()
+	var page struct{ Items []json.RawMessage }
+	r.Must(r.Line.Reroll.Get(r.Ctx(), list+"?namespace="+r.NS, &page))
+	for _, item := range page.Items {
+		var named struct{ ID string }
+		r.Must(json.Unmarshal(item, &named))
+		if bytes.Contains(item, []byte(word)) {
+			return named.ID
+		}
+	}
+	r.T.Fatalf("%s has nothing about %s", list, word)
+	return ""
+}
+
+// commands adds what the commands print. The code of some says what they found.
+func commands(r *line.Room, places map[string]said) {
+	for command, control := range map[string]string{
+		"get changes -o wide": "password", "get reloads -o wide": "refused", "get workloads -o wide": "refused", "get workloads -o yaml": "refused",
+		"status": "local", "get clusters -o wide": "local", "check -o json": "local",
+		"explain " + r.NS + "/Deployment/refused": "password", "impact " + r.NS + "/Secret/password": "refused",
+		"migrate -o json": "refused", "migrate -o wide": "refused",
+	} {
+		args := append(strings.Fields(command), "--server", r.Line.Reroll.API)
+		if strings.HasPrefix(command, "migrate") {
+			args = append(strings.Fields(command), "-n", r.NS)
+		}
+		output, _ := r.Reroll(args...)
+		places["reroll "+command] = said{output, control}
+	}
+}
+
+// objects adds the objects of the cluster but for those in which the content was planted.
+func objects(r *line.Room, places map[string]said) {
+	for kind, control := range map[string]string{
+		"deployments": "STAKATER_PASSWORD_SECRET", "events": "Reloaded", "leases": "", "configmaps": "extension-apiserver-authentication", "secrets": "reroll-digest-key",
+	} {
+		places[kind] = said{r.Kubectl("get", kind, "--all-namespaces", "--field-selector=metadata.name!=app,metadata.name!=password", "-o", "yaml"), control}
+	}
+}
+
+// checkFiles looks for the canary in the files of NATS.
+func checkFiles(r *line.Room) {
+	r.T.Helper()
 	named := false
-	r.must(filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+	r.Must(filepath.WalkDir(r.Line.DataDir(), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		named = named || bytes.Contains(data, []byte(r.ns))
-		look(path, data)
+		named = named || bytes.Contains(data, []byte(r.NS))
+		for _, form := range line.Pieces(canary, data) {
+			err = errors.Join(err, fmt.Errorf("content was found %s in %s", form, path))
+		}
 		return err
 	}))
 	if !named {
-		r.t.Errorf("the files in %s do not even name the namespace: the search proves nothing", dir)
+		r.T.Error("the files do not even name the namespace: the search proves nothing")
 	}
 }

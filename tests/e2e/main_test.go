@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -14,29 +11,21 @@ import (
 // shared is the line of all tests that neither stop it nor need other settings. Each test has its own namespace there.
 var shared *line.Line
 
-// window is the quiet window of the shared line: long enough for three edits, short enough for many tests.
+// window is the quiet window of the shared line.
 const window = 300 * time.Millisecond
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(code)
+	line.Main(m, &shared, line.Options{Kube: kube.Options{ControlPlaneOnly: true}, Flags: []string{"--set", "debounce.window=" + window.String()}}, nil)
 }
 
-func run(m *testing.M) (int, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-	defer cancel()
-	var err error
-	shared, err = line.Start(ctx, line.Options{
-		Kube:  kube.Options{ControlPlaneOnly: true},
-		Flags: []string{"--set", "debounce.window=" + window.String()},
-	})
+// ownLine starts a line for one test, which may stop and break it.
+func ownLine(t *testing.T, o line.Options) *line.Line {
+	t.Helper()
+	o.Kube.ControlPlaneOnly = true
+	l, err := line.Start(t.Context(), o)
 	if err != nil {
-		return 1, err
+		t.Fatal(err)
 	}
-	defer shared.Stop()
-	return m.Run(), nil
+	t.Cleanup(l.Stop)
+	return l
 }

@@ -15,9 +15,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -25,11 +22,11 @@ import (
 // asking are the annotations by which each dialect is asked for the Secret token and the ConfigMap settings.
 var asking = map[string]map[string]string{
 	"own":        {"reroll.dev/auto": "true"},
-	"stakater":   {"reloader.stakater.com/auto": "true"},
+	"stakater":   line.Auto,
 	"wave":       {"wave.pusher.com/update-on-config-change": "true"},
 	"sap":        {"pod-reloader.cs.sap.com/configmaps": "settings", "pod-reloader.cs.sap.com/secrets": "token"},
 	"collaborne": {"reloader.k8s.collaborne.com/configmap": "settings", "reloader.k8s.collaborne.com/secret": "token"},
-	"fabric8":    {"configmap.fabric8.io/update-on-change": "settings"},
+	"fabric8":    {"configmap.fabric8.io/update-on-change": "settings"}, // it knows ConfigMaps alone
 	"trigger":    {"trigger.k8s.io/triggering-configMaps": "settings", "trigger.k8s.io/triggering-secrets": "token"},
 }
 
@@ -40,41 +37,35 @@ func TestToolMarks(t *testing.T) {
 		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
 		Flags: []string{"--set", "debounce.window=" + window.String()},
 	})
-	r := newRoom(t, l)
-	r.create(configMap("settings", map[string]string{"k": "0"}))
-	r.create(secret("token", map[string]string{"k": "0"}))
+	r := line.NewRoom(t, l)
+	r.Config("settings", "0")
+	r.Secret("token", "0")
+	want := map[string]int{}
 	for name, annotations := range asking {
-		d := deployment(name, usesEnvFrom("settings"), usesSecretVolume("token"))
-		d.Annotations = annotations
-		r.create(d)
-	}
-	for name := range asking {
-		r.waitBaseline(name, baselines(name))
-	}
-	want := map[string]int64{}
-	for name := range asking {
+		r.Deploy(name, annotations, line.FromConfigMap("settings"), line.FromSecret("token"))
 		want[name] = 0
 	}
-	for step, flag := range []string{"--set=reload.toolMarks=false", "--set=reload.toolMarks=true"} {
-		r.must(l.Reroll.Terminate(r.ctx))
-		r.must(l.Reroll.Start(flag))
-		r.must(l.Reroll.WaitReady(r.ctx))
-		r.rolledAll(want)
-		value := "guess-" + string(rune('a'+step))
-		r.setSecret("token", "k", value)
+	r.Quiet()
+	rolled := func(but string) {
 		for name := range asking {
-			if baselines(name) == 2 {
+			if name != but {
 				want[name]++
 			}
 		}
-		r.rolledAll(want)
-		r.setData("settings", "k", value)
-		for name := range asking {
-			want[name]++
+		for name, n := range want {
+			r.Rolled(name, n)
 		}
-		r.rolledAll(want)
+	}
+	for step, flag := range []string{"--set=reload.toolMarks=false", "--set=reload.toolMarks=true"} {
+		r.Restart(flag)
+		r.Quiet()
+		value := "guess-" + string(rune('a'+step))
+		r.EditSecret("token", value)
+		rolled("fabric8")
+		r.Edit("settings", value)
+		rolled("")
 		for name := range asking {
-			found := r.guessed(name, value)
+			found := guessed(r, name, value)
 			switch keyed := step == 0 || name == "own" || name == "sap"; {
 			case keyed && len(found) > 0:
 				t.Errorf("%s: the pod template of %s has unkeyed hashes of content: %q", flag, name, found)
@@ -85,46 +76,13 @@ func TestToolMarks(t *testing.T) {
 	}
 }
 
-// rolledAll waits until each Deployment has rolled as often as is wanted, and fails the test if one does so more often.
-func (r *room) rolledAll(want map[string]int64) {
-	r.t.Helper()
-	for name, n := range want {
-		r.waitRolls(name, n)
-	}
-	r.quiesce()
-	for name, n := range want {
-		if got := r.rolls(name); got != n {
-			r.t.Fatalf("%s rolled %d times, not %d\nreroll's log:\n%s", name, got, n, tail(r.line.Reroll.Log()))
-		}
-	}
-}
-
-// baselines is for how many configs a workload of asking has a baseline.
-func baselines(name string) int {
-	if name == "fabric8" {
-		return 1 // it knows ConfigMaps alone
-	}
-	return 2
-}
-
-func (r *room) setSecret(name, key, value string) {
-	r.t.Helper()
-	s, err := r.client.CoreV1().Secrets(r.ns).Get(r.ctx, name, metav1.GetOptions{})
-	r.must(err)
-	s.Data[key] = []byte(value)
-	_, err = r.client.CoreV1().Secrets(r.ns).Update(r.ctx, s, metav1.UpdateOptions{})
-	r.must(err)
-}
-
-// guessed returns the hashes of a value that stand on a Deployment of ours: of it alone, and of a config with the key k, as the tools write them down,
+// guessed returns the hashes of a value that stand on a Deployment: of it alone, and of a config with the key k, as the tools write them down,
 // in every form that a hash is written in, also cut off.
-func (r *room) guessed(name, value string) []string {
-	r.t.Helper()
-	d, err := r.client.AppsV1().Deployments(r.ns).Get(r.ctx, name, metav1.GetOptions{})
-	r.must(err)
+func guessed(r *line.Room, name, value string) (found []string) {
+	r.T.Helper()
+	d := r.Deployment(name)
 	marks, err := json.Marshal([]any{d.Spec.Template, d.Annotations})
-	r.must(err)
-	var found []string
+	r.Must(err)
 	for _, text := range serialised(value) {
 		for _, h := range []hash.Hash{md5.New(), sha1.New(), sha256.New(), sha512.New()} {
 			h.Write([]byte(text))
@@ -142,14 +100,13 @@ func (r *room) guessed(name, value string) []string {
 // serialised returns the texts of which a hash of a config with the key k may be made.
 func serialised(value string) []string {
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
-	plain, _ := json.Marshal(corev1.ConfigMap{Data: map[string]string{"k": value}}.Data)
-	binary, _ := json.Marshal(map[string]string{"k": encoded})
+	plain, binary := `{"k":"`+value+`"}`, `{"k":"`+encoded+`"}`
 	of := func(configMaps, secrets string) string {
 		return `{"configMaps":` + configMaps + `,"secrets":` + secrets + `}`
 	}
-	config, token := `{"settings":`+string(binary)+`}`, `{"token":`+string(binary)+`}`
+	config, token := `{"settings":`+binary+`}`, `{"token":`+binary+`}`
 	return []string{
-		value, encoded, "k" + value, "k=" + value, "k=" + encoded, "k:" + value, "k=" + value + ";", "k=" + value + "\n", string(plain), string(binary),
+		value, encoded, "k" + value, "k=" + value, "k=" + encoded, "k:" + value, "k=" + value + ";", "k=" + value + "\n", plain, binary,
 		of(config, token), of(config, "{}"), of("{}", token),
 	}
 }

@@ -45,7 +45,7 @@ chart() { gotest chart -- -vet=off -count=1 -timeout 15m ./tests ./tests/chart/.
 # On one control plane, one package after another. What fails there may have waited too long for a busy machine: it is tried once more, and
 # shown as FLAKED.
 system() {
-  local packages='./tests/scenarios ./tests/conformance/stakater ./tests/e2e ./tests/watch ./tests/roll ./tests/tenancy ./tests/providerclass ./tests/behaviour'
+  local packages='./tests/scenarios ./tests/conformance/stakater ./tests/e2e ./tests/watch ./tests/roll ./tests/tenancy ./tests/behaviour'
   go build -o /dev/null ./cmd/reroll && go test -vet=off -count=1 -run '^$' $packages >/dev/null &&
     go run ./tests/line/cmd/rig "$gotestsum" --format pkgname --jsonfile "$results/system.json" \
       --rerun-fails=1 --rerun-fails-max-failures=3 --packages "$packages" -- -vet=off -count=1 -p 1 -parallel 8 -timeout 15m

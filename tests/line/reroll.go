@@ -147,6 +147,12 @@ func (r *Reroll) Terminate(ctx context.Context) error {
 	return nil
 }
 
+// Tail returns the end of what the process with the REST API has logged.
+func (l *Line) Tail() string {
+	log := l.Reroll.Log()
+	return log[max(0, len(log)-6000):]
+}
+
 const tailLines = 25
 
 func (r *Reroll) tail() string {

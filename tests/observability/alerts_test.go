@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	alertsFile = "../../helm/reroll/files/alerts.yaml"
-	alertsPage = "../../docs/alerts-and-metrics.md"
-	runbookURL = "https://github.com/reroll-dev/reroll/blob/main/docs/alerts-and-metrics.md#"
+	alertsFile    = "../../helm/reroll/files/alerts.yaml"
+	alertsPage    = "../../docs/alerts-and-metrics.md"
+	dashboardFile = "../../helm/reroll/files/dashboards/reroll.json"
+	runbookURL    = "https://github.com/reroll-dev/reroll/blob/main/docs/alerts-and-metrics.md#"
 )
 
 // rule is one rule of Prometheus; Alert or Record is its name.

@@ -86,7 +86,7 @@ func (s Scenario) Validate() error {
 }
 
 // RollsSomething returns an error unless a step expects that something rolls, which every data file has to: without that it also passes where nothing is
-// read at all. In a dry run nothing rolls; TestDryRun of tests/e2e shows that it decides.
+// read at all. In a dry run nothing rolls.
 func (s Scenario) RollsSomething() error {
 	for _, step := range s.Steps {
 		for _, n := range step.Expect {

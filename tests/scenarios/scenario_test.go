@@ -2,7 +2,6 @@
 package scenarios
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -14,39 +13,23 @@ import (
 	"github.com/reroll-dev/reroll/tests/world"
 )
 
-// startTime bounds the start of a control plane and of Reroll.
-const startTime = 5 * time.Minute
+var shared *line.Line
 
-// TestScenarios runs every scenario: those with the same settings share a Reroll, each in namespaces of its own.
+func TestMain(m *testing.M) {
+	line.Main(m, &shared, line.Options{Kube: kube.Options{ControlPlaneOnly: true}}, nil)
+}
+
+// TestScenarios runs every scenario on a real API server: those with the same settings share a Reroll.
 func TestScenarios(t *testing.T) {
 	all, err := scenario.Load(os.DirFS("."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups := map[scenario.Settings][]scenario.Scenario{}
+	var cases []scenario.Case
 	for _, s := range all {
-		groups[s.Settings] = append(groups[s.Settings], s)
+		cases = append(cases, scenario.Case{Scenario: s, Flags: flagsOf(s.Settings)})
 	}
-	for settings, group := range groups {
-		t.Run(fmt.Sprintf("%+v", settings), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), startTime)
-			defer cancel()
-			l, err := line.Start(ctx, line.Options{Kube: kube.Options{ControlPlaneOnly: true}, Flags: flagsOf(settings)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Stop()
-			// Parallel tests end before the group does, and the line with it.
-			t.Run("all", func(t *testing.T) {
-				for _, s := range group {
-					t.Run(s.Name, func(t *testing.T) {
-						t.Parallel()
-						scenario.Run(t.Context(), t, s, world.New(t, l, world.Options{}))
-					})
-				}
-			})
-		})
-	}
+	world.PlayAll(t, shared, cases, 1)
 }
 
 // flagsOf gives reroll what a scenario asks of the installation.

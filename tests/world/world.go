@@ -32,6 +32,8 @@ type Options struct {
 	Namespaces map[string]string
 	// Restart starts Reroll again for scenarios that stop it; nil if it cannot be stopped.
 	Restart func(context.Context) error
+	// Pods says that everything has come to an end only when the controllers of Deployments are done as well.
+	Pods bool
 }
 
 // World is a scenario's cluster.
@@ -245,6 +247,11 @@ func (w *World) Quiesce(ctx context.Context) error {
 	for _, namespace := range namespaces {
 		if err := w.line.Barrier(ctx, namespace); err != nil {
 			return err
+		}
+		if w.options.Pods {
+			if _, err := w.line.Kube.Kubectl(ctx, "rollout", "status", "deployment", "--namespace="+namespace, "--timeout="+startTime.String()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

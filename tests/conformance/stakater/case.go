@@ -24,7 +24,8 @@ type Head struct {
 	// Theirs is what Stakater Reloader v1 does, and Ours what Reroll does; Ours is empty if that is the same.
 	Theirs string `json:"theirs"`
 	Ours   string `json:"ours,omitempty"`
-	// Source is where the sources of Stakater Reloader show Theirs; see Places. Only what is fixed may be without.
+	// Source is where the sources of Stakater Reloader show Theirs: files and lines of v1.4.x, or "observed" of what was seen of the binary. Only what is
+	// fixed may be without.
 	Source string `json:"source,omitempty"`
 	// Verdict is Kept or Fixed.
 	Verdict string `json:"verdict"`
@@ -43,18 +44,13 @@ const (
 // Case is one data file.
 type Case struct {
 	Head
-	scenario.Scenario
-	// Flags and Env are those of reroll. In them, {name} is the real name of one of Namespaces.
-	Flags []string `json:"flags,omitempty"`
-	Env   []string `json:"env,omitempty"`
-	// Namespaces have the labels of namespaces that exist before reroll starts.
-	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
+	scenario.Case
 }
 
 // Shown is a case that a Go test shows.
 type Shown struct {
 	Head
-	// Test is the name of the test.
+	// Test is the file of the test, from the root of the repository, and after a colon its name.
 	Test string `json:"test"`
 }
 
@@ -118,12 +114,8 @@ func (h Head) sentence() string {
 }
 
 func (h Head) validate() error {
-	places, err := Places(h.Source)
-	if err != nil {
-		return err
-	}
 	switch {
-	case len(places) == 0 && h.Verdict == Kept:
+	case h.Source == "" && h.Verdict == Kept:
 		return errors.New("what is kept needs a source")
 	case !slices.ContainsFunc(Sections, func(s Section) bool { return s.Number == h.Section }):
 		return fmt.Errorf("there is no section %q", h.Section)
@@ -139,14 +131,6 @@ func (h Head) validate() error {
 		return errors.New("what is fixed needs ours and why")
 	}
 	return nil
-}
-
-// Group names the reroll process that c needs: cases of the same name share one.
-func (c Case) Group() string { return strings.Join(append(slices.Clone(c.Flags), c.Env...), " ") }
-
-// Alone reports whether c stops reroll, so that no other case can run next to it.
-func (c Case) Alone() bool {
-	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down })
 }
 
 // Section groups cases.

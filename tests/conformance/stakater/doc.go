@@ -2,5 +2,5 @@
 // purpose.
 //
 // Each file in scenarios is one case: what theirs does, what ours does and why, and a scenario that shows ours on a real API server.
-// The cases of operations.yaml are shown by Go tests of this package. docs/compatibility.md sums up what is fixed.
+// The cases of operations.yaml are shown by Go tests, which they name. docs/compatibility.md sums up what is fixed.
 package stakater

@@ -4,183 +4,169 @@ package stakater_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
+	"github.com/reroll-dev/reroll/tests/scenario"
+	"github.com/reroll-dev/reroll/tests/world"
 )
 
-// metricNames are those of Stakater Reloader and of its client, with their types.
-const metricNames = `
-reloader_reload_executed_total counter
-reloader_reload_executed_total_by_namespace counter
-rest_client_requests_total counter
-rest_client_request_duration_seconds histogram
-`
-
-// TestMetrics: an edit is counted under the names that dashboards know.
-func TestMetrics(t *testing.T) {
-	p := withFlags(t, nil, "--set=metrics.countByNamespace=true")
-	w := p.play(t, oneEdit)
-	samples := []string{
-		`reloader_reload_executed_total{success="true"} [1-9]`, `reloader_reload_executed_total{success="false"} 0`,
-		`reloader_reload_executed_total_by_namespace{namespace="` + w.Namespace("main") + `",success="true"} [1-9]`,
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	err := line.Poll(ctx, func(ctx context.Context) error { // what was done is counted after it
-		text, err := shared.Reroll.Metrics(ctx)
-		if err != nil {
-			return err
-		}
-		var errs []error
-		for name := range strings.Lines(strings.TrimSpace(metricNames)) {
-			if !strings.Contains(text, "# TYPE "+strings.TrimSpace(name)+"\n") {
-				errs = append(errs, fmt.Errorf("there is no %s", name))
-			}
-		}
-		for _, sample := range samples {
-			pattern := strings.ReplaceAll(regexp.QuoteMeta(sample), `\[1-9\]`, "[1-9]")
-			if !regexp.MustCompile(`(?m)^` + pattern).MatchString(text) {
-				errs = append(errs, fmt.Errorf("there is no %s", sample))
-			}
-		}
-		return errors.Join(errs...)
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// TestMetricsByNamespace: the metric with a series for each namespace is there only if the settings ask for it.
-func TestMetricsByNamespace(t *testing.T) {
-	withFlags(t, nil)
-	text, err := shared.Reroll.Metrics(t.Context())
+// oneEdit returns a scenario in which the edit of a ConfigMap reloads a Deployment, for a process with flags.
+func oneEdit(t *testing.T, flags ...string) scenario.Case {
+	t.Helper()
+	s, err := scenario.Parse(t.Name(), []byte(`
+reason: an edit reloads
+given:
+- {kind: ConfigMap, metadata: {name: app}, data: {a: "1"}}
+- kind: Deployment
+  metadata: {name: web, annotations: {reloader.stakater.com/auto: "true"}}
+  spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}
+steps:
+- do: [{patch: ConfigMap/app, with: {data: {a: "2"}}}]
+  expect: {Deployment/web: 1}
+`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(text, "_by_namespace") || !strings.Contains(text, "reloader_reload_executed_total") {
-		t.Errorf("metrics without metrics.countByNamespace:\n%s", text)
+	return scenario.Case{Scenario: s, Flags: flags}
+}
+
+// edit gives the ConfigMap its next content.
+func edit(t *testing.T, w *world.World) {
+	t.Helper()
+	if _, err := w.Patch(t.Context(), "ConfigMap/app", scenario.PatchTypes["merge"], []byte(`{"data":{"a":"3"}}`)); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// TestAlerts: each sink gets the sentence in its own form, once for a reload.
-func TestAlerts(t *testing.T) {
-	for sink, want := range map[string]string{
-		"slack": `{"attachments":[{"author_name":"Reloader","color":"good","text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}]}`,
-		"teams": `{"text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}`,
-		"gchat": `{"text":"here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *NS*. Hence reloaded *web* of type *Deployment* in namespace *NS*"}`,
-		"text":  `here : Reloader detected changes in app of type CONFIGMAP in namespace NS. Hence reloaded web of type Deployment in namespace NS`,
-	} {
-		t.Run(sink, func(t *testing.T) {
-			r := newReceiver(t)
-			p := withFlags(t, []string{"REROLL_NOTIFICATIONS_URL=" + r.URL}, "--set=notifications.sink="+sink, "--set=notifications.additionalInfo=here")
-			namespace := p.play(t, oneEdit).Namespace("main")
-			want := strings.ReplaceAll(want, "NS", namespace)
-			got := awaitBodies(t, r, "web")
-			if len(got) != 1 || strings.TrimSpace(got[0]) != want {
-				t.Errorf("received %q, want once %s", got, want)
+// rolledTwice waits until the Deployment has rolled for both edits, and checks that nothing rolls after that.
+func rolledTwice(t *testing.T, w *world.World) {
+	t.Helper()
+	line.Eventually(t, "the second roll", func(ctx context.Context) error {
+		if got, err := w.Generation(ctx, "Deployment/web"); err != nil || got < 3 {
+			return fmt.Errorf("generation %d, want 3: %w", got, err)
+		}
+		return nil
+	})
+	if err := w.Quiesce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.Generation(t.Context(), "Deployment/web"); err != nil || got != 3 {
+		t.Errorf("generation %d, want 3: %v", got, err)
+	}
+}
+
+// TestMetrics: an edit is counted under the names that dashboards know, by namespace only if the settings ask for it.
+func TestMetrics(t *testing.T) {
+	for flags, there := range map[string]bool{"--set=metrics.countByNamespace=true": true, "--set=metrics.countByNamespace=false": false} {
+		c := oneEdit(t, flags)
+		namespace := world.NewProcess(t, shared, c).Play(t, c).Namespace("main")
+		line.Eventually(t, "what was done is counted", func(ctx context.Context) error {
+			text, err := shared.Reroll.Metrics(ctx)
+			for sample, want := range map[string]bool{
+				"# TYPE rest_client_requests_total counter\n":                                                         true,
+				"# TYPE rest_client_request_duration_seconds histogram\n":                                             true,
+				"\nreloader_reload_executed_total{success=\"true\"} 1\n":                                              true,
+				"\nreloader_reload_executed_total{success=\"false\"} 0\n":                                             true,
+				"\nreloader_reload_executed_total_by_namespace{namespace=\"" + namespace + "\",success=\"true\"} 1\n": there,
+			} {
+				if strings.Contains(text, sample) != want {
+					err = errors.Join(err, fmt.Errorf("%q is there: %t", sample, !want))
+				}
 			}
-			if !countsAlerts(t) {
-				t.Error("alerts are sent and not counted")
-			}
+			return err
 		})
 	}
 }
 
-// countsAlerts reports whether the process counts alerts, which it does if it is to send any.
-func countsAlerts(t *testing.T) bool {
-	t.Helper()
-	text, err := shared.Reroll.Metrics(t.Context())
+// TestListErrorIsNoSuccess: while the API server refuses to list Deployments, Reroll is not ready; a change that was made before is
+// rolled as soon as they can be listed.
+func TestListErrorIsNoSuccess(t *testing.T) {
+	kubectl := func(args ...string) {
+		t.Helper()
+		if _, err := shared.Kube.Kubectl(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubectl("apply", "--filename=testdata/unlisted.yaml")
+	t.Cleanup(func() {
+		_, _ = shared.Kube.Kubectl(context.Background(), "delete", "--ignore-not-found", "--filename=testdata/unlisted.yaml", "--filename=testdata/listed.yaml")
+	})
+	kubeconfig, err := shared.Kube.UserKubeconfig("unlisted")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Contains(text, "reroll_alerts_total")
-}
-
-// TestAlertsOnlyOnRequest: without an address nobody is told.
-func TestAlertsOnlyOnRequest(t *testing.T) {
-	withFlags(t, nil).play(t, oneEdit)
-	if countsAlerts(t) {
-		t.Error("alerts are counted")
+	c := oneEdit(t)
+	w := world.NewProcess(t, shared, c).Play(t, c)
+	if err := shared.Reroll.Terminate(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// awaitBodies waits until something about a text was received, and returns it.
-func awaitBodies(t *testing.T, r *receiver, text string) []string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startTime)
-	defer cancel()
-	err := line.Poll(ctx, func(context.Context) error {
-		if len(r.about(text)) == 0 {
-			return fmt.Errorf("nothing about %s was received", text)
+	edit(t, w)
+	if err := shared.Reroll.Start("--set", "debounce.window=0s", "--kubeconfig", kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	line.Eventually(t, "several refusals", func(ctx context.Context) error {
+		if n, err := shared.Reroll.Metric(ctx, "rest_client_requests_total", `code="403"`); err != nil || n < 3 {
+			return fmt.Errorf("%v were refused: %w", n, err)
 		}
 		return nil
 	})
+	if code, answer, err := shared.Reroll.Probe(t.Context(), "/readyz"); err != nil || code == http.StatusOK {
+		t.Errorf("/readyz while nothing can be listed: %d %q, %v", code, answer, err)
+	}
+	if got, err := w.Generation(t.Context(), "Deployment/web"); err != nil || got != 2 {
+		t.Errorf("generation %d, %v; want 2", got, err)
+	}
+	kubectl("apply", "--filename=testdata/listed.yaml")
+	if err := shared.Reroll.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rolledTwice(t, w)
+}
+
+// failOverTime is how long after a kill another replica may take to lead, as its Lease says and a busy machine delays.
+const failOverTime = 30 * time.Second
+
+// TestFailOver: of two replicas one works; when it is killed the other does, and what changed meanwhile is rolled once.
+func TestFailOver(t *testing.T) {
+	nats := natsserver.Start(t)
+	l, err := line.StartRoles(t.Context(), line.Options{
+		Kube: kube.Options{ControlPlaneOnly: true}, Flags: []string{"--enable-ha", "--set=debounce.window=0s"}, Environment: []string{"POD_NAME=one", "POD_NAMESPACE=default"},
+	}, nats.ClientURL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.about(text)
-}
-
-// TestWebhook: --webhook-url is called once for each workload that would roll, with who, what and which, and nothing rolls.
-func TestWebhook(t *testing.T) {
-	r := newReceiver(t)
-	p := withFlags(t, nil, "--webhook-url="+r.URL)
-	namespace := p.play(t, strings.ReplaceAll(oneEdit, "Deployment/web: 1", "Deployment/web: 0")).Namespace("main")
-	got := awaitBodies(t, r, `"web"`)
-	if len(got) != 1 {
-		t.Fatalf("received %q, want one call", got)
-	}
-	var payload struct {
-		Kind, Namespace, ResourceName string
-	}
-	if err := json.Unmarshal([]byte(got[0]), &payload); err != nil {
+	t.Cleanup(l.Stop)
+	second, err := l.AddDispatch("POD_NAME=two", "POD_NAMESPACE=default")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if payload.Kind != "ConfigMap" || payload.Namespace != namespace || payload.ResourceName != "app" || !strings.Contains(got[0], `"candidates":[{"user":`) {
-		t.Errorf("received %s", got[0])
+	if err := second.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestWebhookFailure: a receiver that fails is called again, until it says that it has done its work.
-func TestWebhookFailure(t *testing.T) {
-	r := newReceiver(t)
-	r.failing, r.failures = `"web"`, 2
-	p := withFlags(t, nil, "--webhook-url="+r.URL)
-	p.play(t, strings.ReplaceAll(oneEdit, "Deployment/web: 1", "Deployment/web: 0"))
-	ctx, cancel := context.WithTimeout(t.Context(), startTime)
-	defer cancel()
-	if err := line.Poll(ctx, func(context.Context) error {
-		if n := len(r.about(`"web"`)); n != 3 {
-			return fmt.Errorf("the receiver that failed twice was called %d times", n)
-		}
-		return nil
-	}); err != nil {
-		t.Error(err)
+	if code, answer, err := second.Probe(t.Context(), "/live"); err != nil || code != http.StatusOK {
+		t.Errorf("/live of who waits: %d %q, %v", code, answer, err)
 	}
-}
-
-// TestLive: the path that liveness probes ask answers as theirs does.
-func TestLive(t *testing.T) {
-	withFlags(t, nil)
-	if code, answer, err := shared.Reroll.Probe(t.Context(), "/live"); err != nil || code != http.StatusOK || strings.TrimSpace(answer) != "alive" {
-		t.Errorf("/live: %d %q, %v", code, answer, err)
+	w := world.New(t, l, world.Options{})
+	scenario.Run(t.Context(), t, oneEdit(t).Scenario, w)
+	l.Dispatch.Kill()
+	killed := time.Now()
+	edit(t, w)
+	rolledTwice(t, w)
+	lock, err := l.Kube.Client().CoordinationV1().Leases("default").Get(t.Context(), "stakater-reloader-lock", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestNoProfiles: nothing shows profiles of the process.
-func TestNoProfiles(t *testing.T) {
-	withFlags(t, nil)
-	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"} {
-		if code, answer, err := shared.Reroll.Probe(t.Context(), path); err != nil || code != http.StatusNotFound {
-			t.Errorf("%s: %d %.80q, %v", path, code, answer, err)
-		}
+	if took := lock.Spec.AcquireTime.Sub(killed); *lock.Spec.HolderIdentity != "two" || took <= 0 || took > failOverTime {
+		t.Errorf("%s leads since %s after the kill; want the second within %s", *lock.Spec.HolderIdentity, took.Round(time.Millisecond), failOverTime)
 	}
 }

@@ -32,7 +32,7 @@ var Tools = []Tool{
 
 // Case is one data file: what a tool does, what Reroll does, and a scenario that shows that.
 type Case struct {
-	scenario.Scenario
+	scenario.Case
 	Tool Tool `json:"-"`
 	// Theirs is what the tool does, and Ours what Reroll does; Ours is empty if that is the same.
 	Theirs string `json:"theirs"`
@@ -42,10 +42,6 @@ type Case struct {
 	Old string `json:"old,omitempty"`
 	// Also is a Go test that shows what the scenario cannot: its file, from the root of the repository, and after a colon its name.
 	Also string `json:"also,omitempty"`
-	// Flags are those of reroll.
-	Flags []string `json:"flags,omitempty"`
-	// Pods says that the case is about workloads whose pods run.
-	Pods bool `json:"pods,omitempty"`
 }
 
 // Cases returns all data files under a folder, by tool and name. The folder is that of the suites.
@@ -89,12 +85,4 @@ func read(tool Tool, file string) (Case, error) {
 		return c, errors.New("a difference has a reason, and what is the same has none")
 	}
 	return c, errors.Join(c.Validate(), c.RollsSomething())
-}
-
-// Group names the reroll process that c needs: cases of the same name share one.
-func (c Case) Group() string { return strings.Join(c.Flags, " ") }
-
-// Alone reports whether c stops reroll, so that no other case can run next to it.
-func (c Case) Alone() bool {
-	return slices.ContainsFunc(c.Steps, func(s scenario.Step) bool { return s.Down || s.Kill })
 }
