@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,21 +20,21 @@ const auto = "reloader.stakater.com/auto"
 func TestHelmUpgrade(t *testing.T) {
 	s := newSite(t)
 	chart := t.TempDir()
-	s.must(os.MkdirAll(filepath.Join(chart, "templates"), 0o755))
+	s.Must(os.MkdirAll(filepath.Join(chart, "templates"), 0o755))
 	for name, content := range map[string]string{
 		"Chart.yaml":                "apiVersion: v2\nname: web\nversion: 1.0.0\n",
 		"templates/config.yaml":     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {key: \"{{ .Values.content }}\"}\n",
 		"templates/deployment.yaml": manifest("", "web", "app", "{{ .Values.image }}", auto),
 	} {
-		s.must(os.WriteFile(filepath.Join(chart, name), []byte(content), 0o600))
+		s.Must(os.WriteFile(filepath.Join(chart, name), []byte(content), 0o600))
 	}
-	s.helm("install", "web", chart, "--set", "content=one,image=1")
+	s.Helm("install", "web", chart, "--set", "content=one,image=1")
 	if n := s.replicaSets("web"); n != 1 {
 		t.Errorf("%d ReplicaSets after the installation", n)
 	}
-	s.settled("web")
+	s.Baselines("web", 1)
 
-	s.helm("upgrade", "web", chart, "--set", "content=two,image=2")
+	s.Helm("upgrade", "web", chart, "--set", "content=two,image=2")
 	if s.mark("web", "app") == "" {
 		t.Error("the upgrade of both adds no mark")
 	}
@@ -44,11 +45,11 @@ func TestHelmUpgrade(t *testing.T) {
 		t.Errorf("%d ReplicaSets after the upgrade of both, want 2", n)
 	}
 
-	s.helm("upgrade", "web", chart, "--set", "content=three,image=2")
+	s.Helm("upgrade", "web", chart, "--set", "content=three,image=2")
 	if diff := cmp.Diff([]string{"Reloaded", "Reloaded"}, s.outcomes("web", 2)); diff != "" {
 		t.Errorf("what Reroll makes of an upgrade of the ConfigMap (-want +got):\n%s", diff)
 	}
-	s.helm("upgrade", "web", chart, "--set", "content=three,image=2", "--server-side=false", "--force-replace")
+	s.Helm("upgrade", "web", chart, "--set", "content=three,image=2", "--server-side=false", "--force-replace")
 	if n := s.replicaSets("web"); n != 3 {
 		t.Errorf("%d ReplicaSets after all, want 3", n)
 	}
@@ -60,20 +61,20 @@ func TestReplace(t *testing.T) {
 	s := newSite(t)
 	file := s.deploymentFile("web", "app", "1", auto)
 	s.apply("client", s.configFile("app", "one"), file)
-	s.settled("web")
+	s.Baselines("web", 1)
 	s.apply("client", s.configFile("app", "two"))
 	if diff := cmp.Diff([]string{"Reloaded"}, s.outcomes("web", 1)); diff != "" {
 		t.Fatalf("the first change (-want +got):\n%s", diff)
 	}
-	before := s.deployment("web")
+	before := s.Deployment("web")
 	for _, how := range [][]string{
 		{"replace", "-f", file},
 		{"apply", "-f", file},
 		{"apply", "--server-side", "--force-conflicts", "--field-manager=argocd-controller", "-f", file},
 		{"rollout", "undo", "deployment/web"},
 	} {
-		s.kubectl(append(how, "--namespace="+s.ns)...)
-		after := s.deployment("web")
+		s.Kubectl(how...)
+		after := s.Deployment("web")
 		if diff := cmp.Diff(before.Spec, after.Spec); diff != "" {
 			t.Errorf("%v: spec (-before +after):\n%s", how, diff)
 		}
@@ -91,29 +92,29 @@ func TestReplace(t *testing.T) {
 func TestNothingRollsByItself(t *testing.T) {
 	s := newSite(t)
 	s.apply("client", s.configFile("app", "one"), s.deploymentFile("web", "app", "1"))
-	before := s.deployment("web")
+	before := s.Deployment("web")
 	if strings.Contains(fmt.Sprint(before), "STAKATER_") {
 		t.Errorf("it has not opted in, and is %v", before.Spec.Template)
 	}
 	same := func(what string) {
 		t.Helper()
-		if diff := cmp.Diff(before.Spec.Template, s.deployment("web").Spec.Template); diff != "" {
+		if diff := cmp.Diff(before.Spec.Template, s.Deployment("web").Spec.Template); diff != "" {
 			t.Errorf("%s (-before +after):\n%s", what, diff)
 		}
 	}
-	s.kubectl("annotate", "--namespace="+s.ns, "deployment/web", auto+"=true")
+	s.Kubectl("annotate", "deployment/web", auto+"=true")
 	same("opting in")
-	s.settled("web")
-	s.kubectl("label", "--namespace="+s.ns, "deployment/web", "team=web")
+	s.Baselines("web", 1)
+	s.Kubectl("label", "deployment/web", "team=web")
 	same("a label")
-	s.kubectl("scale", "--namespace="+s.ns, "deployment/web", "--replicas=2")
+	s.Kubectl("scale", "deployment/web", "--replicas=2")
 	same("a scale")
-	s.kubectl("set", "image", "--namespace="+s.ns, "--dry-run=server", "deployment/web", "main=example.com/other")
+	s.Kubectl("set", "image", "--dry-run=server", "deployment/web", "main=example.com/other")
 	same("a dry run")
 	if n := s.replicaSets("web"); n != 1 {
 		t.Errorf("%d ReplicaSets, want 1", n)
 	}
-	s.kubectl("rollout", "restart", "--namespace="+s.ns, "deployment/web")
+	s.Kubectl("rollout", "restart", "deployment/web")
 	if s.mark("web", "app") == "" {
 		t.Error("a restart, which rolls anyway, has not added the mark")
 	}
@@ -127,7 +128,7 @@ func TestAway(t *testing.T) {
 	s := newSite(t)
 	file := s.deploymentFile("web", "app", "1", auto)
 	s.apply("client", s.configFile("app", "one"), file)
-	s.settled("web")
+	s.Baselines("web", 1)
 	s.apply("client", s.configFile("app", "two"))
 	if diff := cmp.Diff([]string{"Reloaded"}, s.outcomes("web", 1)); diff != "" {
 		t.Fatalf("the first change (-want +got):\n%s", diff)
@@ -135,16 +136,15 @@ func TestAway(t *testing.T) {
 	marked := s.mark("web", "app")
 
 	shared.Reroll.Kill()
-	s.kubectl("replace", "--namespace="+s.ns, "-f", file)
+	s.Kubectl("replace", "-f", file)
 	if got := s.mark("web", "app"); got != "" {
 		t.Fatalf("without a webhook the mark is %q", got)
 	}
 	s.apply("client", s.configFile("app", "three"), s.deploymentFile("web", "app", "2", auto))
 	before := s.replicaSets("web")
-	s.must(shared.Reroll.Start())
-	s.must(shared.Reroll.WaitReady(s.ctx))
+	s.Start()
 	s.answering()
-	s.await(func() error {
+	s.Await("it to come", func(context.Context) error {
 		outcomes := s.outcomes("web", 2)
 		if last := outcomes[len(outcomes)-1]; !slices.Contains([]string{"Reloaded", "PodsNewer", "AlreadyCurrent"}, last) {
 			return fmt.Errorf("Reroll makes %s of it", last)
@@ -154,12 +154,12 @@ func TestAway(t *testing.T) {
 	if after := s.replicaSets("web"); after > before+1 {
 		t.Errorf("%d ReplicaSets, %d before it was back", after, before)
 	}
-	s.kubectl("rollout", "restart", "--namespace="+s.ns, "deployment/web")
+	s.Kubectl("rollout", "restart", "deployment/web")
 	if got := s.mark("web", "app"); got == "" || got == marked {
 		t.Errorf("the mark is %q, and was %q two contents ago", got, marked)
 	}
-	rolls, err := s.client.AppsV1().ReplicaSets(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "app=web"})
-	s.must(err)
+	rolls, err := s.Client().AppsV1().ReplicaSets(s.NS).List(s.Ctx(), metav1.ListOptions{LabelSelector: "app=web"})
+	s.Must(err)
 	if len(rolls.Items) > before+2 {
 		t.Errorf("%d ReplicaSets after a restart", len(rolls.Items))
 	}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -22,10 +23,10 @@ import (
 
 // forged returns the review of a Deployment that nobody writes, as any pod can make it.
 func (s *site) forged(namespace, config string) []byte {
-	s.t.Helper()
+	s.T.Helper()
 	object := func(image string) []byte {
-		raw, err := yaml.YAMLToJSON([]byte(stored(manifest(s.ns, "forged", config, image, auto))))
-		s.must(err)
+		raw, err := yaml.YAMLToJSON([]byte(stored(manifest(s.NS, "forged", config, image, auto))))
+		s.Must(err)
 		return raw
 	}
 	review := admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{
@@ -36,7 +37,7 @@ func (s *site) forged(namespace, config string) []byte {
 	}}
 	review.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("AdmissionReview"))
 	body, err := json.Marshal(review)
-	s.must(err)
+	s.Must(err)
 	return body
 }
 
@@ -47,17 +48,17 @@ func stored(manifest string) string {
 
 // stranger is a client of the port that trusts the webhook's certificate, and has none of its own.
 func (s *site) stranger() *http.Client {
-	s.t.Helper()
+	s.T.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.bundle())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
-	s.t.Cleanup(transport.CloseIdleConnections)
+	s.T.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 
 // ask posts a review, and returns all that the answer says.
 func (s *site) ask(client *http.Client, at, path string, body []byte) (code int, answer string, err error) {
-	request, err := http.NewRequestWithContext(s.ctx, http.MethodPost, "https://"+at+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(s.Ctx(), http.MethodPost, "https://"+at+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
@@ -78,54 +79,54 @@ func TestForgedReviewLearnsNothing(t *testing.T) {
 	path, client := s.path(), s.stranger()
 	for _, guess := range []string{"", "/", "/v1/admit", "/v1/admit/", path + "/", path[:len(path)-1], "/v1/admit/" + strings.Repeat("0", 64)} {
 		for _, config := range []string{"app", "absent"} {
-			code, answer, err := s.ask(client, address, guess, s.forged(s.ns, config))
-			s.must(err)
+			code, answer, err := s.ask(client, address, guess, s.forged(s.NS, config))
+			s.Must(err)
 			if code != http.StatusNotFound || answer != "404 page not found\n" {
 				t.Errorf("a review about %s at %q is answered %d %s", config, guess, code, answer)
 			}
 		}
 	}
-	code, answer, err := s.ask(client, address, path, s.forged(s.ns, "app"))
-	s.must(err)
+	code, answer, err := s.ask(client, address, path, s.forged(s.NS, "app"))
+	s.Must(err)
 	if code != http.StatusOK || !strings.Contains(answer, `"patch"`) {
 		t.Errorf("at the path of the API server the same review is answered %d %s: the rest proves nothing", code, answer)
 	}
 	if err := s.marked(); err != nil {
 		t.Errorf("the API server's own review: %v", err)
 	}
-	s.cannotRead("somebody-of-" + s.ns)
+	s.cannotRead("somebody-of-" + s.NS)
 }
 
 // cannotRead lets a user administer the namespace and view all others, and fails the test if they may read the configuration.
 func (s *site) cannotRead(user string) {
-	s.t.Helper()
+	s.T.Helper()
 	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
-	_, err := s.client.RbacV1().RoleBindings(s.ns).Create(s.ctx, &rbacv1.RoleBinding{
+	_, err := s.Client().RbacV1().RoleBindings(s.NS).Create(s.Ctx(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "admin"},
 	}, metav1.CreateOptions{})
-	s.must(err)
-	binding, err := s.client.RbacV1().ClusterRoleBindings().Create(s.ctx, &rbacv1.ClusterRoleBinding{
+	s.Must(err)
+	binding, err := s.Client().RbacV1().ClusterRoleBindings().Create(s.Ctx(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
 	}, metav1.CreateOptions{})
-	s.must(err)
+	s.Must(err)
 	defer func() {
-		s.must(s.client.RbacV1().ClusterRoleBindings().Delete(s.ctx, binding.Name, metav1.DeleteOptions{}))
+		s.Must(s.Client().RbacV1().ClusterRoleBindings().Delete(s.Ctx(), binding.Name, metav1.DeleteOptions{}))
 	}()
 	may := func(group, resource string) bool {
-		review, err := s.client.AuthorizationV1().SubjectAccessReviews().Create(s.ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		review, err := s.Client().AuthorizationV1().SubjectAccessReviews().Create(s.Ctx(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Group: group, Resource: resource},
 		}}, metav1.CreateOptions{})
-		s.must(err)
+		s.Must(err)
 		return review.Status.Allowed
 	}
-	s.await(func() error {
+	s.Await("it to come", func(context.Context) error {
 		if !may("apps", "deployments") {
 			return errors.New("the user's rights are not known yet")
 		}
 		return nil
 	})
 	if may("admissionregistration.k8s.io", "mutatingwebhookconfigurations") {
-		s.t.Errorf("%s may read at which path the API server calls", user)
+		s.T.Errorf("%s may read at which path the API server calls", user)
 	}
 }
 
@@ -134,7 +135,7 @@ func TestOneNamespace(t *testing.T) {
 	s := newSite(t)
 	s.apply("client", s.configFile("app", "one"))
 	code, answer, err := s.ask(s.stranger(), address, s.path(), s.forged("elsewhere", "app"))
-	s.must(err)
+	s.Must(err)
 	if code != http.StatusOK || strings.Contains(answer, "patch") || !strings.Contains(answer, "not in the request's namespace") {
 		t.Errorf("it is answered %d %s", code, answer)
 	}
@@ -145,9 +146,9 @@ func TestPathIsKept(t *testing.T) {
 	s := newSite(t)
 	s.apply("client", s.configFile("app", "one"))
 	path := s.path()
-	s.kubectl("patch", "mutatingwebhookconfiguration", configuration, "--type=json",
+	s.Kubectl("patch", "mutatingwebhookconfiguration", configuration, "--type=json",
 		"--patch", fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/url","value":"https://%s/v1/admit"}]`, address))
-	s.await(func() error {
+	s.Await("it to come", func(context.Context) error {
 		if now := s.path(); now == "/v1/admit" {
 			return errors.New("the path is not published again")
 		}

@@ -1,17 +1,13 @@
 package admission
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,20 +16,19 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// TestRotation: while certificates are replaced, no request of the API server goes astray, and a second process, which does nothing but keep
-// marks, shows what is trusted as well.
+// TestRotation: while certificates are replaced, no request of the API server goes astray, and a second process, which does
+// nothing but keep marks, shows what is trusted as well.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.apply("client", s.configFile("app", "one"))
-	second := s.alone(admissionFlags)
+	second := s.alone()
 	leaves, asked := map[string]bool{}, 0
-	s.await(func() error {
+	s.Await("it to come", func(context.Context) error {
 		if err := s.marked(); errors.Is(err, errGaveUp) {
 			return err
 		} else if err != nil {
@@ -65,12 +60,9 @@ type warnings []string
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
 
 // marked returns nil if a Deployment that gets a new image, as a dry run, has its mark.
-func (s *site) marked() error { return s.markedIn(shared.Kube) }
-
-// markedIn does so in another cluster, in a namespace of the same name.
-func (s *site) markedIn(cluster *kube.Cluster) error {
+func (s *site) marked() error {
 	var warned warnings
-	config := cluster.RESTConfig()
+	config := shared.Kube.RESTConfig()
 	config.WarningHandler = &warned
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -80,11 +72,11 @@ func (s *site) markedIn(cluster *kube.Cluster) error {
 	if err := yaml.Unmarshal([]byte(manifest("", "marked", "app", "1", auto)), &deployment); err != nil {
 		return err
 	}
-	if _, err := client.AppsV1().Deployments(s.ns).Create(s.ctx, &deployment, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := client.AppsV1().Deployments(s.NS).Create(s.Ctx(), &deployment, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	deployment.Spec.Template.Spec.Containers[0].Image = "example.com/web:2"
-	made, err := client.AppsV1().Deployments(s.ns).Update(s.ctx, &deployment, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	made, err := client.AppsV1().Deployments(s.NS).Update(s.Ctx(), &deployment, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return err
 	}
@@ -100,19 +92,19 @@ func (s *site) markedIn(cluster *kube.Cluster) error {
 
 // bundle returns what the API server trusts.
 func (s *site) bundle() []byte {
-	s.t.Helper()
-	found, err := s.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(s.ctx, configuration, metav1.GetOptions{})
-	s.must(err)
+	s.T.Helper()
+	found, err := s.Client().AdmissionregistrationV1().MutatingWebhookConfigurations().Get(s.Ctx(), configuration, metav1.GetOptions{})
+	s.Must(err)
 	return found.Webhooks[0].ClientConfig.CABundle
 }
 
 // path returns the path at which the API server calls.
 func (s *site) path() string {
-	s.t.Helper()
-	found, err := s.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(s.ctx, configuration, metav1.GetOptions{})
-	s.must(err)
+	s.T.Helper()
+	found, err := s.Client().AdmissionregistrationV1().MutatingWebhookConfigurations().Get(s.Ctx(), configuration, metav1.GetOptions{})
+	s.Must(err)
 	called, err := url.Parse(*found.Webhooks[0].ClientConfig.URL)
-	s.must(err)
+	s.Must(err)
 	return called.Path
 }
 
@@ -121,7 +113,7 @@ func (s *site) shown(address string, bundle []byte) (string, error) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(bundle)
 	dialer := tls.Dialer{Config: &tls.Config{RootCAs: pool}}
-	connection, err := dialer.DialContext(s.ctx, "tcp", address)
+	connection, err := dialer.DialContext(s.Ctx(), "tcp", address)
 	if err != nil {
 		return "", fmt.Errorf("the second process: %w", err)
 	}
@@ -129,37 +121,19 @@ func (s *site) shown(address string, bundle []byte) (string, error) {
 	return string(connection.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw), nil
 }
 
-// alone starts a process that has the webhook and nothing else, with the flags for an address, and returns the address once it is ready.
-func (s *site) alone(flags func(address string) []string) string {
-	s.t.Helper()
-	addresses, err := port.Addresses(2)
-	s.must(err)
-	s.aloneIn(shared.Kube, addresses[1], flags(addresses[0])...)
-	return addresses[0]
-}
-
-// aloneIn starts one in another cluster, with metrics at an address.
-func (s *site) aloneIn(cluster *kube.Cluster, metrics string, flags ...string) *os.Process {
-	s.t.Helper()
-	binary, err := line.Build(s.ctx)
-	s.must(err)
-	cmd := exec.Command(binary, append([]string{"serve", "--components=admission", "--kubeconfig", cluster.Kubeconfig(), "--set=namespace=default", "--metrics-address", metrics}, flags...)...)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	s.must(cmd.Start())
-	s.t.Cleanup(func() {
-		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
-			s.t.Errorf("the second process ended badly: %v\n%s", err, log.String())
+// alone starts a process that has the webhook and nothing else, and returns the webhook's address once it is ready.
+func (s *site) alone() string {
+	s.T.Helper()
+	addresses, err := port.Addresses(1)
+	s.Must(err)
+	r, err := line.NewProcess(s.Ctx(), nil, append([]string{"serve", "--components=admission", "--kubeconfig", shared.Kube.Kubeconfig(), "--set=namespace=default"}, admissionFlags(addresses[0])...)...)
+	s.Must(err)
+	s.Must(r.Start())
+	s.T.Cleanup(func() {
+		if err := r.Terminate(context.Background()); err != nil {
+			s.T.Errorf("the second process ended badly: %v", err)
 		}
 	})
-	other := line.Reroll{Ops: "http://" + metrics}
-	s.must(line.Poll(s.ctx, func(ctx context.Context) error {
-		code, answer, err := other.Probe(ctx, "/readyz")
-		if err == nil && code != 200 {
-			err = fmt.Errorf("%d %s", code, answer)
-		}
-		return err
-	}))
-	return cmd.Process
+	s.Must(r.WaitReady(s.Ctx()))
+	return addresses[0]
 }

@@ -12,6 +12,7 @@ import (
 // TestForgedApplied: what reroll.dev/applied says counts for nothing once somebody has written it. Reroll says so on the workload, rolls nothing for
 // it, rolls the workload once for the next edit, and other workloads do not wait.
 func TestForgedApplied(t *testing.T) {
+	t.Parallel()
 	sum := func(text string) string {
 		s := sha256.Sum256([]byte(text))
 		return text + " " + hex.EncodeToString(s[:4])
@@ -31,26 +32,26 @@ func TestForgedApplied(t *testing.T) {
 			return sum(strings.Join(words[:len(words)-1], " "))
 		}, "the text is damaged or was edited"},
 	}
-	s := newShopfront(t)
+	s := newRoom(t)
 	for name := range cases {
 		s.usual(named(name))
 	}
 	s.usual("other")
 	for name, tc := range cases {
 		value := tc.value(s.applied(named(name)), s.applied("other"))
-		s.kubectl(`{"metadata":{"annotations":{"`+stamp+`":"`+value+`"}}}`, "patch", "deployment/"+named(name), "--patch-file=/dev/stdin")
+		s.KubectlWith(`{"metadata":{"annotations":{"`+stamp+`":"`+value+`"}}}`, "patch", "deployment/"+named(name), "--patch-file=/dev/stdin")
 	}
-	s.edit("other", "three")
+	s.Edit("other", "three")
 	for name, tc := range cases {
 		s.problem(named(name), tc.want)
 	}
-	s.decided()
+	s.Quiet()
 	s.changed("other", 2)
 	for name := range cases {
 		s.changed(named(name), 1)
-		s.edit(named(name), "three")
+		s.Edit(named(name), "three")
 	}
-	s.decided()
+	s.Quiet()
 	for name := range cases {
 		s.changed(named(name), 2)
 		if strings.HasPrefix(s.applied(named(name)), s.applied("other")[:36]) {
@@ -59,28 +60,16 @@ func TestForgedApplied(t *testing.T) {
 	}
 }
 
-// TestAppliedTooLarge: the API server takes no annotations of 300 KiB, so that Reroll never sees any.
-func TestAppliedTooLarge(t *testing.T) {
-	s := newShopfront(t)
-	s.usual("web")
-	body := `{"metadata":{"annotations":{"` + stamp + `":"` + strings.Repeat("x", 300<<10) + `"}}}`
-	if out, err := s.try(body, "patch", "deployment/web", "--patch-file=/dev/stdin"); err == nil || !strings.Contains(out, "Too long") {
-		t.Fatalf("300 KiB: %v: %s", err, out)
-	}
-	s.decided()
-	s.changed("web", 1)
-}
-
 // named returns the name of the Deployment of a case.
 func named(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "-")) }
 
 // applied returns what the annotation of a Deployment says.
-func (s *shopfront) applied(name string) string {
-	s.t.Helper()
-	d, err := shared.Kube.Client().AppsV1().Deployments(s.ns).Get(s.t.Context(), name, metav1.GetOptions{})
-	s.must(err)
+func (s *room) applied(name string) string {
+	s.T.Helper()
+	d, err := s.Client().AppsV1().Deployments(s.NS).Get(s.Ctx(), name, metav1.GetOptions{})
+	s.Must(err)
 	if d.Annotations[stamp] == "" {
-		s.t.Fatalf("%s was not rolled", name)
+		s.T.Fatalf("%s was not rolled", name)
 	}
 	return d.Annotations[stamp]
 }

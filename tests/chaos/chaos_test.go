@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// shortRun is small enough for every day.
-func shortRun(t *testing.T) options {
+// torment runs Reroll in a small world.
+func torment(t *testing.T, with func(*options)) report {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("CHAOS_SEED"); text != "" {
@@ -31,15 +31,8 @@ func shortRun(t *testing.T) options {
 		}
 	}
 	t.Logf("CHAOS_SEED=%d repeats every choice", seed)
-	return options{
-		Seed: seed, Time: 30 * time.Second, Updates: 10000, Rate: 15, Others: 2, Configs: 12, Workloads: 18,
-		KeepLogs: os.Getenv("CHAOS_KEEP") != "",
-		Window:   100 * time.Millisecond, Sweep: 3 * time.Second, KillEvery: 1500 * time.Millisecond, APIServerEvery: 14 * time.Second,
-	}
-}
-
-func torment(t *testing.T, o options) report {
-	t.Helper()
+	o := options{Seed: seed, Rate: 15, Configs: 24, Workloads: 18, Window: 100 * time.Millisecond, Sweep: 3 * time.Second, Weather: &weather{}}
+	with(&o)
 	r, err := run(t.Context(), o)
 	if errors.Is(err, errNoMount) {
 		t.Skip(err)
@@ -51,30 +44,25 @@ func torment(t *testing.T, o options) report {
 	return r
 }
 
-// TestServe torments the one process with everything in it.
-func TestServe(t *testing.T) {
-	if r := torment(t, shortRun(t)); len(r.faults) > 0 {
-		t.Errorf("%d faults", len(r.faults))
-	}
-}
-
-// TestRoles torments each role and an external NATS.
-func TestRoles(t *testing.T) {
-	o := shortRun(t)
-	o.Roles, o.Cuts = true, []time.Duration{10 * time.Second}
-	if r := torment(t, o); len(r.faults) > 0 {
-		t.Errorf("%d faults", len(r.faults))
+// TestOrdeals does to Reroll what comes once in a while.
+func TestOrdeals(t *testing.T) {
+	for name, with := range map[string]func(*options){
+		"power cut":        func(o *options) { o.Disk, o.Ordeal, o.Time = true, powerCut, 8*time.Second },
+		"killed and wiped": func(o *options) { o.Ordeal, o.Time, o.Rate = wipe, time.Minute, 60 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if r := torment(t, with); len(r.faults) > 0 {
+				t.Errorf("%d faults", len(r.faults))
+			}
+		})
 	}
 }
 
 // TestOracle gives Reroll tasks that it cannot do, and a second hand that rolls next to it: who judges must say so.
 func TestOracle(t *testing.T) {
-	o := shortRun(t)
-	o.Time, o.Sweep, o.QuietTime = 3*time.Second, 0, time.Second
-	o.KillEvery, o.APIServerEvery = 0, 0
-	o.Weather = &weather{Drop: 1}
-	o.Meddle = rollTwice
-	r := torment(t, o)
+	r := torment(t, func(o *options) {
+		o.Time, o.Sweep, o.Weather, o.Meddle = 3*time.Second, 0, &weather{Drop: 1}, rollTwice
+	})
 	for _, kind := range []string{lost, doubled} {
 		if count(r.faults, kind) == 0 {
 			t.Errorf("without events and without a sweep, and with a second hand, nothing is %s", kind)

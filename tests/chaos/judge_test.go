@@ -10,101 +10,25 @@ import (
 func TestJudge(t *testing.T) {
 	a, b := config{"ConfigMap", "n", "a"}, config{"Secret", "n", "b"}
 	tests := map[string]struct {
-		reason   string
 		contents map[config][]string
 		seen     []sight
 		want     []string
 	}{
-		"nothing happened": {
-			"a baseline needs no mark",
-			map[config][]string{a: {"0"}},
-			[]sight{{Generation: 1, Marks: marks{}}},
-			nil,
-		},
-		"each content once": {
-			"one template change for each content is right",
-			map[config][]string{a: {"0", "1", "2"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}, {Generation: 3, Marks: marks{a: "2"}}},
-			nil,
-		},
-		"contents in one": {
-			"several contents may share a template change",
-			map[config][]string{a: {"0", "1", "2"}, b: {"0", "1"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "2", b: "1"}}},
-			nil,
-		},
-		"there and back unseen": {
-			"who has the old content again before anything rolled needs no mark",
-			map[config][]string{a: {"0", "1", "0"}},
-			[]sight{{Generation: 1, Marks: marks{}}},
-			nil,
-		},
-		"there and back": {
-			"each of them is a new content",
-			map[config][]string{a: {"0", "1", "0"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}, {Generation: 3, Marks: marks{a: "0"}}},
-			nil,
-		},
-		"never rolled": {
-			"the newest content never came",
-			map[config][]string{a: {"0", "1"}},
-			[]sight{{Generation: 1, Marks: marks{}}},
-			[]string{lost},
-		},
-		"newest missing": {
-			"an older one does not stand for it",
-			map[config][]string{a: {"0", "1", "2"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}},
-			[]string{lost},
-		},
-		"back not rolled": {
-			"the old content is not what the template says",
-			map[config][]string{a: {"0", "1", "0"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}},
-			[]string{lost},
-		},
-		"one too many": {
-			"two template changes for one content, although nobody saw the first",
-			map[config][]string{a: {"0", "1"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 3, Marks: marks{a: "1"}}},
-			[]string{doubled},
-		},
-		"equal neighbours": {
-			"a template change that changes no mark, below the number of contents",
-			map[config][]string{a: {"0", "1", "2", "3"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "3"}}, {Generation: 3, Marks: marks{a: "3"}}},
-			[]string{doubled},
-		},
-		"older over newer": {
-			"a stale decision came after a newer one",
-			map[config][]string{a: {"0", "1", "2"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "2"}}, {Generation: 3, Marks: marks{a: "1"}}},
-			[]string{lost, stale},
-		},
-		"made up": {
-			"no content ever had that hash",
-			map[config][]string{a: {"0", "1", "2"}},
-			[]sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "x"}}, {Generation: 3, Marks: marks{a: "2"}}},
-			[]string{stale},
-		},
-		"somebody else": {
-			"what others do to the rest of the spec is no template change",
-			map[config][]string{a: {"0", "1"}},
-			[]sight{{Generation: 1}, {Generation: 2, Others: 1}, {Generation: 3, Others: 1, Marks: marks{a: "1"}}, {Generation: 4, Others: 2, Marks: marks{a: "1"}}},
-			nil,
-		},
-		"doubled among others": {
-			"what others do does not hide a template change too many",
-			map[config][]string{a: {"0", "1", "2"}},
-			[]sight{{Generation: 2, Others: 1}, {Generation: 3, Others: 1, Marks: marks{a: "2"}}, {Generation: 4, Others: 1, Marks: marks{a: "2"}}},
-			[]string{doubled},
-		},
-		"never seen": {
-			"a workload that nobody saw proves nothing",
-			map[config][]string{a: {"0"}},
-			nil,
-			[]string{lost},
-		},
+		"a baseline needs no mark":                                             {map[config][]string{a: {"0"}}, []sight{{Generation: 1, Marks: marks{}}}, nil},
+		"one template change for each content is right":                        {map[config][]string{a: {"0", "1", "2"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}, {Generation: 3, Marks: marks{a: "2"}}}, nil},
+		"several contents may share a template change":                         {map[config][]string{a: {"0", "1", "2"}, b: {"0", "1"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "2", b: "1"}}}, nil},
+		"who has the old content again before anything rolled needs no mark":   {map[config][]string{a: {"0", "1", "0"}}, []sight{{Generation: 1, Marks: marks{}}}, nil},
+		"each of them is a new content":                                        {map[config][]string{a: {"0", "1", "0"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}, {Generation: 3, Marks: marks{a: "0"}}}, nil},
+		"the newest content never came":                                        {map[config][]string{a: {"0", "1"}}, []sight{{Generation: 1, Marks: marks{}}}, []string{lost}},
+		"an older one does not stand for it":                                   {map[config][]string{a: {"0", "1", "2"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}}, []string{lost}},
+		"the old content is not what the template says":                        {map[config][]string{a: {"0", "1", "0"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "1"}}}, []string{lost}},
+		"two template changes for one content, although nobody saw the first":  {map[config][]string{a: {"0", "1"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 3, Marks: marks{a: "1"}}}, []string{doubled}},
+		"a template change that changes no mark, below the number of contents": {map[config][]string{a: {"0", "1", "2", "3"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "3"}}, {Generation: 3, Marks: marks{a: "3"}}}, []string{doubled}},
+		"a stale decision came after a newer one":                              {map[config][]string{a: {"0", "1", "2"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "2"}}, {Generation: 3, Marks: marks{a: "1"}}}, []string{lost, stale}},
+		"no content ever had that hash":                                        {map[config][]string{a: {"0", "1", "2"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "x"}}, {Generation: 3, Marks: marks{a: "2"}}}, []string{stale}},
+		"what others do to the rest of the spec is no template change":         {map[config][]string{a: {"0", "1"}}, []sight{{Generation: 1}, {Generation: 2, Others: 1}, {Generation: 3, Others: 1, Marks: marks{a: "1"}}, {Generation: 4, Others: 2, Marks: marks{a: "1"}}}, nil},
+		"what others do does not hide a template change too many":              {map[config][]string{a: {"0", "1", "2"}}, []sight{{Generation: 2, Others: 1}, {Generation: 3, Others: 1, Marks: marks{a: "2"}}, {Generation: 4, Others: 1, Marks: marks{a: "2"}}}, []string{doubled}},
+		"a workload that nobody saw proves nothing":                            {map[config][]string{a: {"0"}}, nil, []string{lost}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +37,7 @@ func TestJudge(t *testing.T) {
 				got = append(got, f.Kind)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

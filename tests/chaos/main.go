@@ -15,7 +15,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -27,28 +26,16 @@ func main() {
 	if serveNATS() {
 		return
 	}
-	o := options{KeepLogs: true}
-	flag.Uint64Var(&o.Seed, "seed", 0, "seed of every choice; 0 is a new one")
-	flag.DurationVar(&o.Time, "time", 20*time.Minute, "how long to torment, all shapes that have no time of their own together")
-	flag.IntVar(&o.Updates, "updates", 1000000, "new contents at most, in each shape")
-	flag.Float64Var(&o.Rate, "rate", 80, "new contents per second, as far as the API server takes them")
-	flag.Float64Var(&o.Others, "others", 2, "edits of workloads' specs by somebody else per second")
-	flag.IntVar(&o.Configs, "configs", 100, "ConfigMaps and Secrets, an even number")
-	flag.IntVar(&o.Workloads, "workloads", 200, "workloads")
-	flag.DurationVar(&o.Window, "window", 200*time.Millisecond, "debounce.window")
-	flag.DurationVar(&o.Sweep, "sweep", 5*time.Second, "resyncInterval")
-	flag.DurationVar(&o.KillEvery, "kill-every", 1200*time.Millisecond, "mean time between two kills; 0 is none")
-	flag.DurationVar(&o.APIServerEvery, "apiserver-every", 18*time.Second, "mean time between two ends of the API server; 0 is none")
-	flag.StringVar(&o.Binary, "binary", "", "the reroll to torment; default: that of the sources")
-	shapes := flag.String("shapes", "serve,roles,ha", "which ones to run, one after the other, each for its share of the time, or for its own, as in roles:30m")
+	seed := flag.Uint64("seed", 0, "seed of every choice; 0 is a new one")
+	shapes := flag.String("shapes", "serve:2m,roles:26m,ha:3m", "which ones to run, one after the other, each for its time")
 	file := flag.String("report", "", "file for the report, besides standard output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if o.Seed == 0 {
-		o.Seed = rand.Uint64()
+	if *seed == 0 {
+		*seed = rand.Uint64()
 	}
-	if err := runAll(ctx, o, *shapes, *file); err != nil {
+	if err := runAll(ctx, *seed, *shapes, *file); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)
 	}
@@ -58,18 +45,18 @@ func main() {
 var errFaults = errors.New("something was lost, doubled or stale")
 
 // runAll runs each shape and reports on all of them.
-func runAll(ctx context.Context, o options, list, file string) error {
-	runs, err := parseShapes(o, list)
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("# Chaos\n\n`make chaos CHAOS_SEED=%d CHAOS_TIME=%s CHAOS_SHAPES=%s`, %s\n", o.Seed, o.Time, list, o.sources(ctx))
+func runAll(ctx context.Context, seed uint64, shapes, file string) error {
+	text := fmt.Sprintf("# Chaos\n\n`make chaos CHAOS_SEED=%d CHAOS_SHAPES=%s`, commit %s\n", seed, shapes, line.Commit(ctx))
 	fmt.Println(text)
 	faults := 0
-	for _, o := range runs {
+	for shape := range strings.SplitSeq(shapes, ",") {
+		o, err := parseShape(seed, shape)
+		if err != nil {
+			return err
+		}
 		r, err := run(ctx, o)
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.shape(), err)
+			return fmt.Errorf("%s: %w", shape, err)
 		}
 		fmt.Println(r)
 		text += "\n" + r.String()
@@ -86,57 +73,27 @@ func runAll(ctx context.Context, o options, list, file string) error {
 	return nil
 }
 
-// sources says what is tormented.
-func (o options) sources(ctx context.Context) string {
-	if o.Binary != "" {
-		return "of the binary " + filepath.Base(o.Binary)
+// parseShape returns the run of a shape and its time. In a run of roles that is long enough, Reroll is cut off from NATS.
+func parseShape(seed uint64, shape string) (options, error) {
+	name, length, _ := strings.Cut(shape, ":")
+	o := options{
+		Seed: seed, Rate: 80, Others: 2, Configs: 100, Workloads: 200, Window: 200 * time.Millisecond, Sweep: 5 * time.Second,
+		KillEvery: 1200 * time.Millisecond, APIServerEvery: 18 * time.Second, Roles: name != "serve", HA: name == "ha",
 	}
-	return "commit " + line.Commit(ctx)
-}
-
-// parseShapes returns the run of each shape in a list.
-func parseShapes(o options, list string) ([]options, error) {
-	shapes := strings.Split(list, ",")
-	var runs []options
-	for _, shape := range shapes {
-		name, own, timed := strings.Cut(shape, ":")
-		run := o
-		run.Time = o.Time / time.Duration(len(shapes))
-		if timed {
-			var err error
-			if run.Time, err = time.ParseDuration(own); err != nil {
-				return nil, fmt.Errorf("shape %q: %w", shape, err)
-			}
+	var err error
+	if o.Time, err = time.ParseDuration(length); err != nil {
+		return o, fmt.Errorf("shape %q: %w", shape, err)
+	}
+	switch name {
+	case "serve", "ha":
+	case "roles":
+		if o.Time >= 20*time.Minute {
+			o.Cuts = []time.Duration{time.Minute, 5 * time.Minute}
+		} else if o.Time >= 2*time.Minute {
+			o.Cuts = []time.Duration{20 * time.Second}
 		}
-		switch name {
-		case "serve":
-		case "roles":
-			run.Roles = true
-			run.demand()
-		case "ha":
-			run.Roles, run.HA = true, true
-		default:
-			return nil, fmt.Errorf("there is no shape %q", name)
-		}
-		runs = append(runs, run)
+	default:
+		return o, fmt.Errorf("there is no shape %q", name)
 	}
-	return runs, nil
-}
-
-const (
-	// fullTime is from which a run of the shape roles is the full one, which must have seen enough.
-	fullTime = 20 * time.Minute
-	// cutTime is from which there is time for a cut.
-	cutTime, shortCut = 2 * time.Minute, 20 * time.Second
-)
-
-// demand says what a run must see that is as long as this one.
-func (o *options) demand() {
-	switch {
-	case o.Time >= fullTime:
-		o.Least = least{Kills: 200, Restarts: 50, Updates: 20000}
-		o.Cuts = []time.Duration{time.Minute, 5 * time.Minute}
-	case o.Time >= cutTime:
-		o.Cuts = []time.Duration{shortCut}
-	}
+	return o, nil
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,45 +20,86 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// written is a config that somebody has written.
-type written struct{ kind, namespace, name string }
-
-// kindOf are the kinds of configs by the resource that audit events name.
-var kindOf = map[string]string{"configmaps": "ConfigMap", "secrets": "Secret"}
-
-// writes returns when each of the world's configs in an audit batch was last written, in microseconds. It follows from what an audit event is,
-// and not from what ingest makes of one: a request that is complete, succeeded, and does more than read. Which of several events about a config
-// stay, and how many hints they become, is up to Reroll, as long as the newest is not lost.
-func writes(batch []byte) map[written]int64 {
-	var events auditv1.EventList
-	if json.Unmarshal(batch, &events) != nil {
-		return nil // nothing else than Reroll has to read it
-	}
-	last := map[written]int64{}
-	for _, e := range events.Items {
-		if e.Stage != auditv1.StageResponseComplete || e.ObjectRef == nil || e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
-			continue
-		}
-		c := written{kindOf[e.ObjectRef.Resource], e.ObjectRef.Namespace, e.ObjectRef.Name}
-		reads := slices.Contains([]string{"get", "list", "watch"}, e.Verb)
-		if reads || c.kind == "" || c.name == "" || !strings.HasPrefix(c.namespace, "chaos-") {
-			continue
-		}
-		last[c] = max(last[c], e.StageTimestamp.UnixMicro())
-	}
-	return last
+// disk is where the embedded NATS has its files: a folder, or an ext4 of its own in an image, which can lose its power.
+type disk struct {
+	own           bool
+	folder, image string
 }
 
-// powerCut takes the power from the disk while the writer writes. What was said to be stored before has to be there afterwards: as many
-// hints as ingest has acknowledged, be they processed since or not, and each reload and change that the API has shown.
+// diskSize is that of a file system.
+const diskSize = 96 << 20
+
+// errNoMount says that this test cannot be run here.
+var errNoMount = errors.New("file systems cannot be mounted here")
+
+// store is the folder for Reroll.
+func (d disk) store() string { return filepath.Join(d.folder, "store") }
+
+// mount makes the file system, if it is not there yet, and mounts it. It fails with errNoMount where that is not permitted.
+func (d disk) mount(ctx context.Context) error {
+	if err := os.MkdirAll(d.folder, 0o700); err != nil || !d.own {
+		return err
+	}
+	if _, err := os.Stat(d.image); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(d.image, nil, 0o600); err != nil {
+			return err
+		}
+		if err := errors.Join(os.Truncate(d.image, diskSize), command(ctx, "mkfs.ext4", "-q", "-F", d.image)); err != nil {
+			return err
+		}
+	}
+	return command(ctx, "mount", "-t", "ext4", "-o", "loop", d.image, d.folder)
+}
+
+// unmount takes the file system away, as soon as nobody uses it. What was not written yet is written.
+func (d disk) unmount(ctx context.Context) error {
+	if !d.own || exec.Command("mountpoint", "-q", d.folder).Run() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, orderlyTime)
+	defer cancel()
+	err := command(ctx, "umount", d.folder)
+	for err != nil && ctx.Err() == nil {
+		pause(ctx, tryPause)
+		err = command(ctx, "umount", d.folder)
+	}
+	return err
+}
+
+func command(ctx context.Context, name string, args ...string) error {
+	if output, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s: %w: %s", errNoMount, name, err, output)
+	}
+	return nil
+}
+
+// hints returns how many configs of the world an audit batch says that somebody has written, each of which is at least one hint. It follows from what an
+// audit event is, and not from what ingest makes of one: a request that is complete, succeeded, and does more than read.
+func hints(batch []byte) uint64 {
+	var events auditv1.EventList
+	if json.Unmarshal(batch, &events) != nil {
+		return 0 // nothing else than Reroll has to read it
+	}
+	written := map[auditv1.ObjectReference]bool{}
+	for _, e := range events.Items {
+		o := e.ObjectRef
+		if o == nil || e.Stage != auditv1.StageResponseComplete || e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
+			continue
+		}
+		if slices.Contains([]string{"configmaps", "secrets"}, o.Resource) && o.Name != "" && strings.HasPrefix(o.Namespace, "chaos-") {
+			written[auditv1.ObjectReference{Resource: o.Resource, Namespace: o.Namespace, Name: o.Name}] = true
+		}
+	}
+	return uint64(len(written))
+}
+
+// powerCut takes the power from the disk while the writer writes: what the kernel still had in its memory is lost. What was said to be stored before
+// has to be there afterwards: as many hints as ingest has acknowledged, be they processed since or not, and each reload that the API has shown.
 func powerCut(ctx context.Context, c *course) error {
 	return c.whileWriting(ctx, func(ctx context.Context) error {
 		pause(ctx, c.options.Time/2)
 		if err := c.cutPower(ctx); err != nil {
 			return err
-		}
-		if err := c.rig.waitReady(ctx); err != nil {
-			return fmt.Errorf("after the power cut: %w", err)
 		}
 		pause(ctx, c.options.Time/2)
 		return nil
@@ -63,118 +107,85 @@ func powerCut(ctx context.Context, c *course) error {
 }
 
 func (c *course) cutPower(ctx context.Context) error {
+	serve, disk := c.rig.programs[0], c.rig.data
 	shown, err := c.shown(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.serve().freeze(); err != nil {
+	if err := serve.freeze(); err != nil {
 		return err
 	}
-	c.rig.proxy.mu.Lock()
-	promised := c.rig.proxy.promised
-	c.rig.proxy.mu.Unlock()
-	snapshot, err := c.rig.data.snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	release := c.serve().hold()
-	defer release()
-	if err := c.rig.data.powerCut(ctx, snapshot); err != nil {
-		return err
-	}
-	hints, known, err := readStore(ctx, c.rig.data.store())
-	if err != nil {
-		return err
-	}
-	if hints < promised {
-		c.accuse(lost, "store", "at least %d hints were acknowledged, and %d were ever stored", promised, hints)
-	}
-	for id, about := range shown {
-		if !known[id] {
-			c.accuse(lost, "store", "%s about %s was shown", id, about)
-		}
-	}
+	promised := c.rig.proxy.promised.Load()
 	if promised == 0 || len(shown) == 0 {
 		return errors.New("there was nothing to lose before the power cut")
 	}
-	return nil
+	if err := command(ctx, "cp", "--sparse=always", disk.image, disk.image+".cut"); err != nil {
+		return err
+	}
+	release := serve.hold()
+	err = errors.Join(disk.unmount(ctx), os.Rename(disk.image+".cut", disk.image), disk.mount(ctx))
+	if err != nil {
+		release()
+		return err
+	}
+	stored, err := storedHints(ctx, disk.store())
+	release()
+	if err != nil {
+		return err
+	}
+	if stored < promised {
+		c.found = append(c.found, fault{lost, "store", fmt.Sprintf("at least %d hints were acknowledged, and %d were ever stored", promised, stored)})
+	}
+	if err := c.rig.waitReady(ctx); err != nil {
+		return fmt.Errorf("after the power cut: %w", err)
+	}
+	still, err := c.shown(ctx)
+	for id := range shown {
+		if !still[id] {
+			c.found = append(c.found, fault{lost, "store", fmt.Sprintf("reload %s was shown", id)})
+		}
+	}
+	return err
 }
 
-// shown are the reloads that the API has shown, and the changes behind them, each with what it is about.
-func (c *course) shown(ctx context.Context) (map[string]string, error) {
-	found := map[string]string{}
+// shown are the IDs of the reloads that the API shows.
+func (c *course) shown(ctx context.Context) (map[string]bool, error) {
+	found := map[string]bool{}
 	for _, namespace := range namespaces {
 		reloads, err := (&line.Reroll{API: c.rig.api}).Reloads(ctx, namespace)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range reloads {
-			found[r.ID] = r.Workload.Kind + "/" + namespace + "/" + r.Workload.Name
-			for _, cause := range r.Causes {
-				found[cause.ChangeID] = cause.Config.Kind + "/" + namespace + "/" + cause.Config.Name
-			}
+			found[r.ID] = true
 		}
 	}
 	return found, nil
 }
 
-// readStore returns of a store that nobody uses how many hints were ever stored, and the IDs of its changes and reloads.
-func readStore(ctx context.Context, dir string) (hints uint64, ids map[string]bool, err error) {
+// storedHints returns how many hints were ever stored in a store that nobody uses.
+func storedHints(ctx context.Context, dir string) (uint64, error) {
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir})
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	s.Start()
 	defer func() { s.Shutdown(); s.WaitForShutdown() }()
 	if !s.ReadyForConnections(natsTime) {
-		return 0, nil, errors.New("the store could not be read in time")
+		return 0, errors.New("the store could not be read in time")
 	}
 	nc, err := nats.Connect("", nats.InProcessServer(s))
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	if err != nil {
-		return 0, nil, err
-	}
-	ids = map[string]bool{}
-	identified := func(data []byte) error {
-		var record struct{ ID string }
-		err := json.Unmarshal(data, &record)
-		ids[record.ID] = true
-		return err
+		return 0, err
 	}
 	stream, err := js.Stream(ctx, queue.HintsStream)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	hints = stream.CachedInfo().State.LastSeq
-	err = readStream(ctx, js, queue.HistoryStream, identified)
-	return hints, ids, err
-}
-
-// readStream gives every message of a stream to take. A stream that is not there has none.
-func readStream(ctx context.Context, js jetstream.JetStream, name string, take func([]byte) error) error {
-	stream, err := js.Stream(ctx, name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	state := stream.CachedInfo().State
-	for seq := state.FirstSeq; seq <= state.LastSeq && seq > 0; seq++ {
-		m, err := stream.GetMsg(ctx, seq)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if err := take(m.Data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return stream.CachedInfo().State.LastSeq, nil
 }

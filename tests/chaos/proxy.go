@@ -39,8 +39,8 @@ type proxy struct {
 	mu      sync.Mutex
 	weather weather
 
-	// promised is how many hints ingest has acknowledged at least: one for each config that was written in a batch.
-	promised uint64
+	// promised is how many hints ingest has acknowledged at least.
+	promised atomic.Uint64
 
 	batches, dropped, repeats, cuts, refused atomic.Int64
 	echoes                                   sync.WaitGroup
@@ -129,19 +129,12 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.refused.Add(1)
 		panic(http.ErrAbortHandler)
 	}
-	p.note(code, body)
-	w.WriteHeader(code)
-}
-
-// note takes down what an answer says about a batch.
-func (p *proxy) note(code int, body []byte) {
-	if code >= http.StatusMultipleChoices {
+	if code < http.StatusMultipleChoices {
+		p.promised.Add(hints(body))
+	} else {
 		p.refused.Add(1)
-		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.promised += uint64(len(writes(body)))
+	w.WriteHeader(code)
 }
 
 // The manners of an unruly proxy.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,7 +50,7 @@ func newRig(ctx context.Context, o options) (r *rig, err error) {
 	if r.dir, err = os.MkdirTemp("", "reroll-chaos-"); err != nil {
 		return nil, err
 	}
-	r.data = disk{kind: o.Disk, folder: r.file("data"), image: r.file("disk.img")}
+	r.data = disk{own: o.Disk, folder: r.file("data"), image: r.file("disk.img")}
 	if err := r.start(ctx, o); err != nil {
 		r.stop()
 		return nil, err
@@ -75,7 +76,7 @@ func (r *rig) start(ctx context.Context, o options) error {
 	}
 	r.kube, err = kube.Start(ctx, kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{
 		URL: "https://" + addresses[0] + "/v1/audit/" + clusterName, CAPEM: ca.CertPEM(), Client: apiServer,
-		InitialBackoff: o.Patience,
+		InitialBackoff: 300 * time.Millisecond,
 	}})
 	if err != nil {
 		return err
@@ -85,12 +86,9 @@ func (r *rig) start(ctx context.Context, o options) error {
 
 // layOut says which programs there are.
 func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []string) error {
-	binary := o.Binary
-	if binary == "" {
-		var err error
-		if binary, err = line.Build(ctx); err != nil {
-			return err
-		}
+	binary, err := line.Build(ctx)
+	if err != nil {
+		return err
 	}
 	server, err := ca.Server("reroll", "127.0.0.1")
 	if err != nil {
@@ -106,14 +104,14 @@ func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []str
 		"--ingest-address", addresses[0], "--set", "ingest.tlsCert=" + r.file("server.crt"), "--set", "ingest.tlsKey=" + r.file("server.key"),
 		"--set", "ingest.tlsClientCA=" + r.file("ca.crt"),
 	}
-	dispatch := append([]string{
+	dispatch := []string{
 		"--kubeconfig", r.kube.Kubeconfig(), "--set", "namespace=default", "--cluster-name", clusterName, "--source", "audit",
 		"--set", "debounce.window=" + o.Window.String(), "--set", "resyncInterval=" + o.Sweep.String(), "--set", "rolloutLimits.flapLimit=0",
-	}, o.Flags...)
+	}
 	r.api = "http://" + addresses[5]
 	if !o.Roles {
 		r.api = "http://" + addresses[2]
-		serve := join([]string{"serve", "--data-dir", r.data.store(), "--api-address", addresses[2]}, ingest, dispatch)
+		serve := slices.Concat([]string{"serve", "--data-dir", r.data.store(), "--api-address", addresses[2]}, ingest, dispatch)
 		r.add("serve", binary, addresses[1], serve)
 		return r.data.mount(ctx)
 	}
@@ -121,14 +119,14 @@ func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []str
 		return err
 	}
 	nats := []string{"--set", "nats.url=nats://" + addresses[7]}
-	r.add("ingest", binary, addresses[1], join([]string{"serve", "--components=ingest"}, nats, ingest))
+	r.add("ingest", binary, addresses[1], slices.Concat([]string{"serve", "--components=ingest"}, nats, ingest))
 	if o.HA {
-		r.add("dispatch-1", binary, addresses[2], join([]string{"serve", "--components=dispatch", "--set=leaderElection=true"}, nats, dispatch), "POD_NAME=one", "POD_NAMESPACE=default")
-		r.add("dispatch-2", binary, addresses[3], join([]string{"serve", "--components=dispatch", "--set=leaderElection=true"}, nats, dispatch), "POD_NAME=two", "POD_NAMESPACE=default")
+		r.add("dispatch-1", binary, addresses[2], slices.Concat([]string{"serve", "--components=dispatch", "--set=leaderElection=true"}, nats, dispatch), "POD_NAME=one", "POD_NAMESPACE=default")
+		r.add("dispatch-2", binary, addresses[3], slices.Concat([]string{"serve", "--components=dispatch", "--set=leaderElection=true"}, nats, dispatch), "POD_NAME=two", "POD_NAMESPACE=default")
 	} else {
-		r.add("dispatch", binary, addresses[2], join([]string{"serve", "--components=dispatch"}, nats, dispatch))
+		r.add("dispatch", binary, addresses[2], slices.Concat([]string{"serve", "--components=dispatch"}, nats, dispatch))
 	}
-	r.add("api", binary, addresses[4], join([]string{"serve", "--components=api", "--api-address", addresses[5]}, nats))
+	r.add("api", binary, addresses[4], slices.Concat([]string{"serve", "--components=api", "--api-address", addresses[5]}, nats))
 	return nil
 }
 
@@ -142,14 +140,6 @@ func (r *rig) addNATS(address, link string) error {
 	r.link = &port.Link{}
 	_, err = r.link.Carry(link, address)
 	return err
-}
-
-func join(lists ...[]string) []string {
-	var all []string
-	for _, list := range lists {
-		all = append(all, list...)
-	}
-	return all
 }
 
 func (r *rig) add(name, binary, ops string, args []string, env ...string) {

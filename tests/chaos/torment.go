@@ -3,12 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/reroll-dev/reroll/tests/kube"
 )
 
 // tormentor does at random what happens to clusters.
@@ -16,11 +12,9 @@ type tormentor struct {
 	rig     *rig
 	options options
 
-	// crashes and restarts are those of the API server, and ends both, which may be read meanwhile.
-	crashes, restarts int
-	ends              atomic.Int64
-	cuts              int64
-	err               error
+	// crashes and restarts are those of the API server.
+	crashes, restarts, cuts int
+	err                     error
 }
 
 // torment continues until ctx ends, and leaves everything running, in fair weather. whole bounds what it has begun by then.
@@ -50,29 +44,17 @@ const (
 // kill ends one program after another, with a pause that varies around KillEvery.
 func (t *tormentor) kill(ctx context.Context) {
 	d := newDice(t.options.Seed, 2)
-	victims := t.victims()
 	for {
 		pause(ctx, d.upTo(2*t.options.KillEvery))
 		if ctx.Err() != nil {
 			return
 		}
 		away := d.upTo(shortAbsence)
-		if d.chance(0.2) && t.options.Away > shortAbsence {
-			away = d.between(shortAbsence, t.options.Away)
+		if d.chance(0.2) {
+			away = d.between(shortAbsence, longAbsence)
 		}
-		victims[d.n(len(victims))].kill(away)
+		t.rig.programs[d.n(len(t.rig.programs))].kill(away)
 	}
-}
-
-// victims are the programs that are killed.
-func (t *tormentor) victims() []*program {
-	var victims []*program
-	for _, p := range t.rig.programs {
-		if len(t.options.Victims) == 0 || slices.Contains(t.options.Victims, p.name) {
-			victims = append(victims, p)
-		}
-	}
-	return victims
 }
 
 // cutLink cuts Reroll off from NATS, once for each of Cuts, and leaves the link fixed.
@@ -113,7 +95,6 @@ func (t *tormentor) restartAPIServer(ctx, whole context.Context) {
 const orderlyTime = 15 * time.Second
 
 func (t *tormentor) restartOnce(ctx context.Context, orderly bool) error {
-	t.ends.Add(1)
 	if orderly {
 		t.restarts++
 		bounded, cancel := context.WithTimeout(ctx, orderlyTime)
@@ -123,16 +104,11 @@ func (t *tormentor) restartOnce(ctx context.Context, orderly bool) error {
 		t.crashes++
 		t.rig.kube.KillAPIServer()
 	}
-	return t.start(ctx, t.rig.kube)
-}
-
-// start tries twice: the port of a killed API server may still be in use.
-func (t *tormentor) start(ctx context.Context, k *kube.Cluster) error {
-	if k.StartAPIServer(ctx) == nil {
+	if t.rig.kube.StartAPIServer(ctx) == nil {
 		return nil
 	}
-	pause(ctx, time.Second)
-	return k.StartAPIServer(ctx)
+	pause(ctx, time.Second) // the port of a killed API server may still be in use
+	return t.rig.kube.StartAPIServer(ctx)
 }
 
 // climate is what the weather of a run is drawn from. Half of it loses nothing.

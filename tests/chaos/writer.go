@@ -33,10 +33,10 @@ func newWriter(w *world, d *dice) *writer {
 	return &writer{world: w, dice: d, contents: contents}
 }
 
-// write edits at random, about rate times in a second, until most updates are done or ctx ends. whole bounds what it has begun by then.
-func (w *writer) write(ctx, whole context.Context, most int, rate float64) {
+// write edits at random, about rate times in a second, until ctx ends. whole bounds what it has begun by then.
+func (w *writer) write(ctx, whole context.Context, rate float64) {
 	mean := time.Duration(float64(time.Second) / rate)
-	for int(w.updates.Load()) < most && ctx.Err() == nil {
+	for ctx.Err() == nil {
 		pause(ctx, w.dice.upTo(2*mean))
 		c := w.world.configs[w.dice.n(len(w.world.configs))]
 		// An edit that has begun is brought to its end, since nobody else could tell whether it was stored.

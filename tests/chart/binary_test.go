@@ -13,11 +13,9 @@ import (
 	"math/big"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -200,32 +198,32 @@ const ingestToken = "0123456789abcdef0123456789abcdef" //nolint:gosec // of this
 
 func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *released {
 	t.Helper()
-	free, err := port.Addresses(3)
+	free, err := port.Addresses(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &released{api: free[1]}
-	config := configFile(t, objects)
+	r := &released{}
 	for _, w := range workloads(t, objects) {
 		p := &program{}
-		kubeconfig := ""
 		if *w.pod.Spec.AutomountServiceAccountToken {
 			p.granted = grantsOf(objects, w.pod.Spec.ServiceAccountName)
 			delete(p.granted, "billing") // it has the role of shop, and nothing there has opted in
 			p.witness = newWitness(t, cluster, accountUser+w.pod.Spec.ServiceAccountName)
-			kubeconfig = p.witness.Kubeconfig
 		}
-		p.configure(t, w, config, here{free[0], r.api, free[2]}, kubeconfig)
+		p.configure(t, w, objects, free[0], free[1])
 		if slices.Contains(p.arguments, "--ingest-address="+free[0]) {
 			r.ingest, r.certified = free[0], p.certified
 		}
-		if slices.Contains(p.arguments, "--set=admission.address="+free[2]) {
-			r.admits = free[2]
+		if slices.Contains(p.arguments, "--set=admission.address="+free[1]) {
+			r.admits = free[1]
 		}
 		for _, argument := range p.arguments {
 			if name, ok := strings.CutPrefix(argument, "--cluster-name="); ok {
 				r.cluster = name
 			}
+		}
+		if strings.Contains(p.arguments[2], "api") {
+			r.api = strings.TrimPrefix(p.API, "http://")
 		}
 		r.processes = append(r.processes, p)
 	}
@@ -250,13 +248,20 @@ func (r *released) register(t *testing.T, cluster *rig.Cluster, values []string)
 // start starts all processes, one after the other. The returned function ends them in order.
 func (r *released) start(t *testing.T) (stop func()) {
 	t.Helper()
-	var stops []func()
 	for _, p := range r.processes {
-		stops = append(stops, p.start(t))
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		if err := p.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return func() {
-		for _, stop := range slices.Backward(stops) {
-			stop()
+		for _, p := range slices.Backward(r.processes) {
+			if err := p.Terminate(t.Context()); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
@@ -288,10 +293,8 @@ func (r *released) refused() (all []string) {
 
 // program is one process as the chart starts it, with addresses and files of this machine.
 type program struct {
-	arguments, environment []string
-	metrics                string
-	// log is the file that it writes to.
-	log string
+	*line.Reroll
+	arguments []string
 	// witness sees what it asks the API server for, and granted is what it may; both are nil if it may ask nothing.
 	witness *witness
 	granted map[string][]string
@@ -299,125 +302,54 @@ type program struct {
 	certified bool
 }
 
-// here are the addresses of a release on this machine.
-type here struct{ ingest, api, admits string }
-
-// configure takes the arguments of a container, with what is different here.
-func (p *program) configure(t *testing.T, of runner, config string, here here, kubeconfig string) {
+// configure takes the arguments of a pod, with what is different here.
+func (p *program) configure(t *testing.T, of runner, objects []runtime.Object, ingest, admits string) {
 	t.Helper()
-	free, err := port.Addresses(1)
+	pod := line.Pod{Name: of.name + "-0", Namespace: namespace, Spec: of.pod.Spec, Dir: t.TempDir(), Files: func(v corev1.Volume) (map[string]string, error) {
+		if v.ConfigMap == nil {
+			return map[string]string{"password": natsserver.Password, "tokens": "local:" + ingestToken + "\n"}, nil
+		}
+		for _, object := range objects {
+			if config, ok := object.(*corev1.ConfigMap); ok && config.Name == v.ConfigMap.Name {
+				return config.Data, nil
+			}
+		}
+		return nil, fmt.Errorf("there is no ConfigMap %s", v.ConfigMap.Name)
+	}}
+	given, err := pod.Arguments()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.metrics = free[0]
-	dir := t.TempDir()
-	p.log = dir + "/log"
-	if err := os.WriteFile(dir+"/tokens", []byte("local:"+ingestToken+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(dir+"/password", []byte(natsserver.Password), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	settings, err := os.ReadFile(strings.TrimPrefix(config, "--config="))
-	if err != nil {
-		t.Fatal(err)
-	}
-	given := of.pod.Spec.Containers[0].Args
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, prefix) })
 	}
-	ingests, dispatches := strings.Contains(given[2], "ingest"), strings.Contains(given[2], "dispatch")
 	// With a certificate in files the webhook asks the API server for nothing that others do not.
 	admitsByFiles := has("--set=admission.tlsCert=")
+	p.certified = strings.Contains(given[2], "ingest") && !has("--set=ingest.tlsCert=")
 	for _, argument := range given {
-		switch {
-		case strings.HasPrefix(argument, "--set=ingest.tls"):
-		case argument == configMounted:
-			p.arguments = append(p.arguments, config)
-		case admitsByFiles && strings.HasPrefix(argument, "--components="):
-			p.arguments = append(p.arguments, strings.TrimSuffix(argument, ",admission"))
-		default:
+		if admitsByFiles && strings.HasPrefix(argument, "--components=") {
+			argument = strings.TrimSuffix(argument, ",admission")
+		}
+		if !strings.HasPrefix(argument, "--set=ingest.tls") {
 			p.arguments = append(p.arguments, argument)
 		}
 	}
-	p.certified = ingests && !has("--set=ingest.tlsCert=")
-	p.arguments = append(p.arguments, "--metrics-address="+p.metrics, "--data-dir="+dir+"/data", "--api-address="+here.api)
-	if ingests {
-		p.arguments = append(p.arguments, "--ingest-address="+here.ingest)
+	if strings.Contains(given[2], "ingest") {
+		p.arguments = append(p.arguments, "--ingest-address="+ingest, fmt.Sprintf("--set=ingest.insecureHTTP=%t", !p.certified))
 	}
-	if ingests && !p.certified {
-		p.arguments = append(p.arguments, "--set=ingest.insecureHTTP=true")
-	}
-	if dispatches {
+	if strings.Contains(given[2], "dispatch") {
 		p.arguments = append(p.arguments, "--set=ingest.canaryInterval=5s")
 	}
 	if has("--set=admission.") && !admitsByFiles {
 		// It is renewed while the test runs.
-		p.arguments = append(p.arguments, "--set=admission.address="+here.admits, "--set=admission.certificateLifetime=20s")
+		p.arguments = append(p.arguments, "--set=admission.address="+admits, "--set=admission.certificateLifetime=20s")
 	}
-	for _, file := range []string{"nats.passwordFile", "hub.passwordFile"} {
-		section, _, _ := strings.Cut(file, ".")
-		if strings.Contains(string(settings), "/etc/reroll/"+section+"/password") {
-			p.arguments = append(p.arguments, "--set="+file+"="+dir+"/password")
-		}
+	if p.witness != nil {
+		p.arguments = append(p.arguments, "--kubeconfig="+p.witness.Kubeconfig)
 	}
-	if strings.Contains(string(settings), "tokenFile:") {
-		p.arguments = append(p.arguments, "--set=ingest.tokenFile="+dir+"/tokens")
-	}
-	if kubeconfig != "" {
-		p.arguments = append(p.arguments, "--kubeconfig="+kubeconfig)
-	}
-	p.environment = append(os.Environ(), "POD_NAME="+of.name+"-0", "POD_NAMESPACE="+namespace, "RELOADER_NAMESPACE="+namespace, "RELOADER_DEPLOYMENT_NAME="+of.name)
-}
-
-// start starts the program and waits until it is ready. The returned function ends it in order.
-func (p *program) start(t *testing.T) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	binary, err := line.Build(ctx)
-	if err != nil {
+	if p.Reroll, err = line.NewProcess(t.Context(), pod.Environment(), p.arguments...); err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close() //nolint:errcheck // the process has its own
-	cmd := exec.Command(binary, p.arguments...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = p.environment, log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := false
-	stop = func() {
-		if ended {
-			return
-		}
-		ended = true
-		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait says what became of it
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("it ended with %v\n%s", err, p.said(t))
-		}
-	}
-	t.Cleanup(stop)
-	err = line.Poll(ctx, func(ctx context.Context) error {
-		return expectStatus(ctx, http.MethodGet, "http://"+p.metrics+"/readyz", "", http.StatusOK)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return stop
-}
-
-// said returns what it has logged, of all times that it was started.
-func (p *program) said(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile(p.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // change writes a config of the shop, and posts the audit event of it to anyone who takes any.
@@ -508,17 +440,13 @@ func (r *released) waitRolls(t *testing.T, kinds []string, n int) {
 	})
 	if err != nil {
 		for _, p := range r.processes {
-			t.Logf("%s:\n%s", p.arguments[0], p.said(t))
+			t.Logf("%s:\n%s", p.arguments[0], p.Log())
 		}
 		t.Fatal(err)
 	}
 }
 
-// expectStatus sends a request and returns an error unless the answer has that status.
-func expectStatus(ctx context.Context, method, url, body string, want int) error {
-	return expectStatusBy(ctx, http.DefaultClient, method, url, body, want)
-}
-
+// expectStatusBy sends a request and returns an error unless the answer has that status.
 func expectStatusBy(ctx context.Context, client *http.Client, method, url, body string, want int) error {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {

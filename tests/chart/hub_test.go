@@ -48,7 +48,7 @@ func TestHubWorksWithItsRights(t *testing.T) {
 	}
 	stopHub()
 	stopMember() // all has been said now
-	if lines := append(member.told(t, natsRefuses), hub.told(t, natsRefuses)...); len(lines) > 0 {
+	if lines := append(member.told(natsRefuses), hub.told(natsRefuses)...); len(lines) > 0 {
 		t.Errorf("NATS refused something:\n%s", strings.Join(lines, ""))
 	}
 }
@@ -78,7 +78,7 @@ func (r *released) expectAnswer(t *testing.T, token string, status int, text str
 		return err
 	})
 	if err != nil {
-		t.Errorf("%v\n%s", err, r.processes[0].said(t))
+		t.Errorf("%v\n%s", err, r.processes[0].Log())
 	}
 }
 
@@ -112,10 +112,9 @@ func (r *released) askReloads(ctx context.Context, token string) (status int, bo
 const natsRefuses = "permissions violation"
 
 // told returns the lines in which processes tell of something, in small letters.
-func (r *released) told(t *testing.T, what string) (lines []string) {
-	t.Helper()
+func (r *released) told(what string) (lines []string) {
 	for _, p := range r.processes {
-		for line := range strings.Lines(strings.ToLower(p.said(t))) {
+		for line := range strings.Lines(strings.ToLower(p.Log())) {
 			if strings.Contains(line, what) {
 				lines = append(lines, line)
 			}

@@ -26,7 +26,6 @@ var installs = map[string]string{
 func TestInstall(t *testing.T) {
 	cluster := startRig(t)
 	serveOperators(t, cluster)
-	t.Run("known to operators", func(t *testing.T) { expectKnown(t, cluster) })
 	for _, helm := range []string{"helm", "helm3"} {
 		for values, set := range installs {
 			if !t.Run(helm+"/"+values, func(t *testing.T) { install(t, cluster, helm, values, set) }) {

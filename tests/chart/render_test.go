@@ -35,21 +35,25 @@ func TestRenderedIsGolden(t *testing.T) {
 	for _, values := range []string{"default", "full", "split", "hub"} {
 		t.Run(values, func(t *testing.T) {
 			folder := filepath.Join("testdata", values)
-			got := render(t, "--values", folder+"/values.yaml")
-			golden := folder + "/rendered.yaml"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("rendered chart (-golden +now; go test ./tests/chart -update accepts it):\n%s", diff)
-			}
+			compareGolden(t, folder+"/rendered.yaml", render(t, "--values", folder+"/values.yaml"))
 		})
+	}
+}
+
+// compareGolden compares a text with a file, or writes the file.
+func compareGolden(t *testing.T, golden, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(-golden +now; go test ./tests/chart -update accepts it):\n%s", diff)
 	}
 }
 
@@ -169,51 +173,4 @@ func statefulSet(t *testing.T, objects []runtime.Object) *appsv1.StatefulSet {
 	}
 	t.Fatal("no StatefulSet rendered")
 	return nil
-}
-
-// TestVolumes: an emptyDir comes up everywhere; the chart's claim stays when the release goes; a claim of one's own is nobody's object here.
-func TestVolumes(t *testing.T) {
-	for set, want := range map[string]struct {
-		claim string // the pod's; empty is an emptyDir
-		made  bool
-		class *string
-	}{
-		"dryRun=false":             {},
-		"persistence.enabled=true": {claim: "example-reroll-data", made: true},
-		"persistence.enabled=true,persistence.storageClass=fast":  {claim: "example-reroll-data", made: true, class: new("fast")},
-		"persistence.enabled=true,persistence.storageClass=-":     {claim: "example-reroll-data", made: true, class: new("")},
-		"persistence.enabled=true,persistence.existingClaim=ours": {claim: "ours"},
-		"persistence.enabled=true,nats.url=nats://n:4222":         {},
-	} {
-		objects := decode(t, render(t, "--set", set))
-		pod := statefulSet(t, objects).Spec.Template.Spec
-		got := ""
-		for _, v := range pod.Volumes {
-			if v.Name == "data" && v.PersistentVolumeClaim != nil {
-				got = v.PersistentVolumeClaim.ClaimName
-			} else if v.Name == "data" && v.EmptyDir == nil {
-				t.Errorf("%s: the history is nowhere", set)
-			}
-		}
-		if got != want.claim {
-			t.Errorf("%s: the pod's claim is %q, want %q", set, got, want.claim)
-		}
-		made := false
-		for _, object := range objects {
-			claim, ok := object.(*corev1.PersistentVolumeClaim)
-			if !ok {
-				continue
-			}
-			made = true
-			if claim.Name != want.claim || claim.Annotations["helm.sh/resource-policy"] != "keep" {
-				t.Errorf("%s: the claim %s would go with the release, or is another", set, claim.Name)
-			}
-			if diff := cmp.Diff(want.class, claim.Spec.StorageClassName); diff != "" {
-				t.Errorf("%s: class (-want +got):\n%s", set, diff)
-			}
-		}
-		if made != want.made {
-			t.Errorf("%s: a claim is made: %t, want %t", set, made, want.made)
-		}
-	}
 }

@@ -3,17 +3,11 @@
 package chart_test
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
-
-	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -23,17 +17,6 @@ var builtIn = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job
 
 // accountUser precedes the name of an account of the release in that of its user.
 const accountUser = "system:serviceaccount:" + namespace + ":"
-
-// account is the one that the pods of a role have; an empty role is serve.
-func account(t *testing.T, objects []runtime.Object, role string) string {
-	t.Helper()
-	all := workloads(t, objects)
-	i := slices.IndexFunc(all, func(w runner) bool { return w.role() == cmp.Or(role, "serve") })
-	if i < 0 {
-		t.Fatalf("nobody runs as %s", role)
-	}
-	return all[i].pod.Spec.ServiceAccountName
-}
 
 // startRig returns an API server with the namespaces of the tests.
 func startRig(t *testing.T) *rig.Cluster {
@@ -104,66 +87,4 @@ func bindMore(t *testing.T, cluster *rig.Cluster, values string, more []string, 
 			t.Error(err)
 		}
 	})
-}
-
-// TestScopedAccountMayNotMore asks the API server about what nobody granted.
-func TestScopedAccountMayNotMore(t *testing.T) {
-	cluster := startRig(t)
-	bind(t, cluster, "namespaced")
-	user := accountUser + account(t, rendered(t, "namespaced"), "")
-	may := func(a authorizationv1.ResourceAttributes) bool {
-		t.Helper()
-		return allowed(t, cluster, user, a)
-	}
-	if !may(authorizationv1.ResourceAttributes{Verb: "get", Resource: "configmaps", Namespace: "shop"}) {
-		t.Error("what was granted is refused")
-	}
-	for what, a := range map[string]authorizationv1.ResourceAttributes{
-		"workloads of all namespaces": {Verb: "list", Group: "apps", Resource: "deployments"},
-		"workloads elsewhere":         {Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default"},
-		"configs elsewhere":           {Verb: "get", Resource: "configmaps", Namespace: "default"},
-		"Secrets, which are ignored":  {Verb: "get", Resource: "secrets", Namespace: "shop"},
-		"Secrets of its own":          {Verb: "get", Resource: "secrets", Namespace: namespace, Name: "another"},
-		"Jobs, which are ignored":     {Verb: "delete", Group: "batch", Resource: "jobs", Namespace: "shop"},
-		"other namespaces":            {Verb: "get", Resource: "namespaces", Namespace: "default", Name: "default"},
-		"a Lease without HA":          {Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: namespace},
-		"writing configs":             {Verb: "update", Resource: "configmaps", Namespace: "shop"},
-		"pods":                        {Verb: "delete", Resource: "pods", Namespace: "shop"},
-		"roles":                       {Verb: "create", Group: "rbac.authorization.k8s.io", Resource: "rolebindings", Namespace: "shop"},
-	} {
-		if may(a) {
-			t.Errorf("it may do more than is granted: %s", what)
-		}
-	}
-}
-
-// allowed asks the API server whether a user may do something.
-func allowed(t *testing.T, cluster *rig.Cluster, user string, a authorizationv1.ResourceAttributes) bool {
-	t.Helper()
-	review, err := cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &a},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return review.Status.Allowed
-}
-
-// TestSourceSaysWhoMayListSecrets: who takes audit events alone may neither list nor watch the Secrets of anybody, and may still read one.
-func TestSourceSaysWhoMayListSecrets(t *testing.T) {
-	cluster := startRig(t)
-	for _, source := range []string{"auto", "audit", "watch"} {
-		t.Run(source, func(t *testing.T) {
-			set := []string{"--set", "source=" + source}
-			bindMore(t, cluster, "default", set)
-			user := accountUser + account(t, rendered(t, "default", set...), "")
-			for verb, want := range map[string]bool{"get": true, "list": source != "audit", "watch": source != "audit"} {
-				for _, ns := range []string{"", "shop", "kube-system"} {
-					if got := allowed(t, cluster, user, authorizationv1.ResourceAttributes{Verb: verb, Resource: "secrets", Namespace: ns}); got != want {
-						t.Errorf("%s of Secrets in %q is allowed: %t, want %t", verb, ns, got, want)
-					}
-				}
-			}
-		})
-	}
 }

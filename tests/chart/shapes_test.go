@@ -89,17 +89,6 @@ func TestShapesRunTheirRoles(t *testing.T) {
 	}
 }
 
-// TestDryRunsAreOfOne: a dry run writes no Lease, by which several would know who works.
-func TestDryRunsAreOfOne(t *testing.T) {
-	for values, role := range map[string]string{"ha": "serve", "split": "dispatch"} {
-		for _, w := range workloads(t, rendered(t, values, "--set", "dryRun=true,admission.enabled=false,ingest.tls.existingSecret=s")) {
-			if w.role() == role && w.replicas != 1 {
-				t.Errorf("%s: %d replicas of %s decide in a dry run", values, w.replicas, role)
-			}
-		}
-	}
-}
-
 // TestEverythingSelectsOneWorkload: a Service, budget or policy that selects the pods of two roles, or of none, does what nobody means.
 func TestEverythingSelectsOneWorkload(t *testing.T) {
 	for _, values := range []string{"default", "ha", "split", "hub", "fleet-member", "admission", "watched"} {
@@ -175,45 +164,6 @@ func checkPolicyPorts(t *testing.T, policy *networkingv1.NetworkPolicy, ports ma
 	}
 	if diff := cmp.Diff(ports, open); diff != "" {
 		t.Errorf("policy %s (-ports of the pod +let in):\n%s", policy.Name, diff)
-	}
-}
-
-// TestRightsAreByRole: who takes audit events has no rights and no token, who answers asks only who somebody is and what they may, who
-// keeps marks reads configs, one at a time, and the rest is for who rolls.
-func TestRightsAreByRole(t *testing.T) {
-	expectRightsByRole(t, rendered(t, "split", "--set", "admission.tls.existingSecret=mine"), []string{"secrets/reroll-digest-key get"})
-	// The process that API servers call may not change what they call, also if Reroll makes the certificate.
-	objects := rendered(t, "split")
-	expectRightsByRole(t, objects, []string{"secrets/reroll-admission-tls get", "secrets/reroll-digest-key get"})
-	const publish = "admissionregistration.k8s.io/mutatingwebhookconfigurations/example-reroll-" + namespace + " get,patch"
-	for _, w := range workloads(t, objects) {
-		if got := grantsOf(objects, w.pod.Spec.ServiceAccountName)[""]; slices.Contains(got, publish) != (w.role() == "dispatch") {
-			t.Errorf("%s may %q", w.role(), got)
-		}
-	}
-}
-
-func expectRightsByRole(t *testing.T, objects []runtime.Object, ofAdmission []string) {
-	t.Helper()
-	want := map[string][]string{
-		"ingest": nil, "api": {"authentication.k8s.io/tokenreviews create", "authorization.k8s.io/subjectaccessreviews create"},
-		"admission": {"configmaps get", "secrets get"},
-	}
-	own := map[string][]string{"admission": ofAdmission}
-	for _, w := range workloads(t, objects) {
-		got := grantsOf(objects, w.pod.Spec.ServiceAccountName)
-		if w.role() == "dispatch" {
-			if slices.ContainsFunc(got[""], func(grant string) bool { return strings.Contains(grant, "review") }) || len(got[""]) < 8 || len(got[namespace]) == 0 {
-				t.Errorf("dispatch may %q", got)
-			}
-			continue
-		}
-		if diff := cmp.Diff([][]string{want[w.role()], own[w.role()]}, [][]string{got[""], got[namespace]}); diff != "" {
-			t.Errorf("rights of %s (-want +got):\n%s", w.role(), diff)
-		}
-		if token := *w.pod.Spec.AutomountServiceAccountToken; token != (len(got) > 0) {
-			t.Errorf("%s gets a token: %t, with the rights %v", w.role(), token, got)
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package install_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,15 +12,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // setupFolder is where reroll audit setup writes.
 const setupFolder = "reroll-audit"
 
 // install starts a cluster, installs the chart in it, and runs what the chart has. The API server posts no audit events.
-func (r *reader) install(ctx context.Context, t *testing.T, values ...string) (*kube.Cluster, *pod) {
+func (r *reader) install(ctx context.Context, t *testing.T, values ...string) (cluster *kube.Cluster, p *line.Reroll, ingest string) {
 	t.Helper()
-	cluster, err := kube.Start(ctx, kube.Options{ControlPlaneOnly: true})
+	var err error
+	cluster, err = kube.Start(ctx, kube.Options{ControlPlaneOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,9 +31,8 @@ func (r *reader) install(ctx context.Context, t *testing.T, values ...string) (*
 	r.kubeconfig = cluster.Kubeconfig()
 	r.Env = append(r.Env, "KUBECONFIG="+r.kubeconfig)
 	r.Follow(t, "helm install reroll helm/reroll --namespace reroll --create-namespace "+strings.Join(values, " "))
-	p := newPod(t)
-	p.start(ctx, t, cluster)
-	return cluster, p
+	p, ingest = startPod(ctx, t, cluster)
+	return cluster, p, ingest
 }
 
 // try runs a command that may fail, and returns what it prints and the code that it ends with.
@@ -57,8 +59,8 @@ func TestAuditSetup(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
 	defer cancel()
 	r := newReader(t)
-	cluster, p := r.install(ctx, t, "--set config.ingest.canaryInterval=2s")
-	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
+	cluster, p, ingest := r.install(ctx, t, "--set config.ingest.canaryInterval=2s")
+	r.Env = append(r.Env, "REROLL_SERVER="+p.API)
 
 	told := r.Follow(t, "reroll audit setup --for kubeadm")
 	service, err := cluster.Client().CoreV1().Services("reroll").Get(ctx, "reroll-ingest", metav1.GetOptions{})
@@ -72,7 +74,7 @@ func TestAuditSetup(t *testing.T) {
 		}
 	}
 	r.Replace(t, setupFolder+"/audit-webhook.yaml", nodeFolder, filepath.Join(r.Dir, setupFolder))
-	r.Replace(t, setupFolder+"/audit-webhook.yaml", address, p.ingest)
+	r.Replace(t, setupFolder+"/audit-webhook.yaml", address, ingest)
 	r.Replace(t, setupFolder+"/settings.yaml", nodeFolder, filepath.Join(r.Dir, setupFolder))
 
 	// Before the API server has the files nothing is proven, and what is there already is well.
@@ -87,7 +89,7 @@ func TestAuditSetup(t *testing.T) {
 	r.restart(ctx, t, cluster)
 	told, code = r.try(t, "reroll audit check --timeout 3m")
 	if code != 0 || !strings.Contains(told, "is proven") {
-		t.Fatalf("code %d:\n%s\n%s", code, told, p.log.String())
+		t.Fatalf("code %d:\n%s\n%s", code, told, p.Log())
 	}
 	t.Log(told)
 	r.Follow(t,
@@ -95,9 +97,20 @@ func TestAuditSetup(t *testing.T) {
 		"kubectl -n shop create deployment web --image=registry.k8s.io/pause:3.10", "kubectl -n shop set env deployment/web --from=configmap/settings",
 		"kubectl -n shop annotate deployment/web reloader.stakater.com/auto=true",
 	)
-	p.expectBaseline(ctx, t, "shop")
+	line.Eventually(t, "a baseline: what changes before it is no change", func(ctx context.Context) error {
+		if n, err := p.Baselines(ctx, "shop", "web"); err != nil || n == 0 {
+			return fmt.Errorf("%d, %w", n, err)
+		}
+		return nil
+	})
 	r.Follow(t, `kubectl -n shop patch configmap settings --patch '{"data":{"colour":"red"}}'`)
-	p.expectReload(ctx, t)
+	line.Eventually(t, "the reload with who it was", func(ctx context.Context) error {
+		reloads, err := p.Reloads(ctx, "shop")
+		if err != nil || len(reloads) == 0 || !strings.Contains(fmt.Sprint(reloads[0]), "admin") {
+			return fmt.Errorf("reloads %+v, %w", reloads, err)
+		}
+		return nil
+	})
 }
 
 // restart starts the API server again with the flags that the settings have.

@@ -40,9 +40,8 @@ func TestQuickStart(t *testing.T) {
 	if notes := r.Follow(t, guide.Commands(t, sections, "1. Install")...); !strings.Contains(notes, "There is no volume: when the pod moves, the history is lost") {
 		t.Errorf("what the pod loses is not in the notes of the chart:\n%s", notes)
 	}
-	p := newPod(t)
-	p.start(ctx, t, cluster)
-	r.Env = append(r.Env, "REROLL_SERVER="+p.api)
+	p, _ := startPod(ctx, t, cluster)
+	r.Env = append(r.Env, "REROLL_SERVER="+p.API)
 	r.Follow(t, guide.Commands(t, sections, "2. Opt in")...)
 	optedIn := time.Now()
 	err = line.Poll(ctx, func(context.Context) error { // field managers are distinguished by the second, and nobody types that fast
@@ -88,48 +87,5 @@ func (r *reader) kubectl(t *testing.T, path string) {
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n'-n reroll exec reroll-0 -- /reroll '*) shift 6; exec reroll \"$@\" ;;\nesac\nexec %q \"$@\"\n", path)
 	if err := os.WriteFile(filepath.Join(r.Dir, "bin", "kubectl"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// expectBaseline waits until Reroll has seen the config that the Deployment uses: what changes before is no change.
-func (p *pod) expectBaseline(ctx context.Context, t *testing.T, namespace string) {
-	t.Helper()
-	p.await(ctx, t, "/api/v1/workloads/local/"+namespace+"/Deployment/web", func(answer map[string]any) error {
-		dependencies, _ := answer["dependencies"].([]any)
-		for _, d := range dependencies {
-			if handled, _ := d.(map[string]any); handled["handled"] != nil {
-				return nil
-			}
-		}
-		return fmt.Errorf("no baseline in %v", answer)
-	})
-}
-
-// expectReload waits until the reload is told, with its cause and who it was.
-func (p *pod) expectReload(ctx context.Context, t *testing.T) {
-	t.Helper()
-	p.await(ctx, t, "/api/v1/reloads?namespace=shop", func(answer map[string]any) error {
-		items, _ := answer["items"].([]any)
-		if len(items) == 0 || !strings.Contains(fmt.Sprint(items[0]), "admin") {
-			return fmt.Errorf("no reload by admin in %v", answer)
-		}
-		return nil
-	})
-}
-
-// await asks the REST API until an answer passes.
-func (p *pod) await(ctx context.Context, t *testing.T, path string, passes func(map[string]any) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	err := line.Poll(ctx, func(ctx context.Context) error {
-		answer, err := get(ctx, p.api+path)
-		if err != nil {
-			return err
-		}
-		return passes(answer)
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, p.log.String())
 	}
 }

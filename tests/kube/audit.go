@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,8 +32,6 @@ type Audit struct {
 	Token string
 	// Level of the events about writes to ConfigMaps and Secrets. Empty: Metadata.
 	Level auditv1.Level
-	// ExtraRules stand before the policy's own; the first rule that matches counts.
-	ExtraRules []auditv1.PolicyRule
 	// BatchMaxWait is how long the API server collects events before it sends them. 0: 20 ms.
 	BatchMaxWait time.Duration
 	// Throttle keeps the API server's own limit of 10 batches per second.
@@ -92,29 +89,29 @@ func (a *Audit) policy() auditv1.Policy {
 		TypeMeta:          metav1.TypeMeta{APIVersion: auditv1.SchemeGroupVersion.String(), Kind: "Policy"},
 		OmitManagedFields: true,
 		OmitStages:        []auditv1.Stage{auditv1.StageRequestReceived, auditv1.StageResponseStarted},
-		Rules: append(slices.Clone(a.ExtraRules),
-			auditv1.PolicyRule{
+		Rules: []auditv1.PolicyRule{
+			{
 				Level:     auditv1.LevelNone,
 				Users:     []string{"system:serviceaccount:kube-system:root-ca-cert-publisher"},
 				Resources: configs("configmaps"),
 			},
-			auditv1.PolicyRule{
+			{
 				Level:      auditv1.LevelNone,
 				Namespaces: []string{"kube-system", "kube-public", "kube-node-lease"},
 				Resources:  append(configs("configmaps", "secrets"), rotations),
 			},
-			auditv1.PolicyRule{
+			{
 				Level:     level,
 				Verbs:     []string{"create", "update", "patch", "delete", "deletecollection"},
 				Resources: configs("configmaps", "secrets"),
 			},
-			auditv1.PolicyRule{
+			{
 				Level:     auditv1.LevelMetadata,
 				Verbs:     []string{"update", "patch"},
 				Resources: []auditv1.GroupResources{rotations},
 			},
-			auditv1.PolicyRule{Level: auditv1.LevelNone},
-		),
+			{Level: auditv1.LevelNone},
+		},
 	}
 }
 

@@ -35,8 +35,6 @@ type Options struct {
 	// ControlPlaneOnly leaves out all but etcd and the API server: objects are stored, served and reported, but nothing acts on
 	// them. It starts in half the time.
 	ControlPlaneOnly bool
-	// Fsync has etcd wait for the disk. A crash of the machine, which is all that it helps against, is not what tests are about.
-	Fsync bool
 }
 
 // Cluster is a running control plane. Its methods may be called from several goroutines.

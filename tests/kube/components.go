@@ -28,7 +28,7 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=rig="+peer,
 		"--socket-reuse-port", "--log-level=warn",
-		fmt.Sprintf("--unsafe-no-fsync=%t", !c.options.Fsync),
+		"--unsafe-no-fsync=true",
 	)
 	if err != nil {
 		return err

@@ -72,8 +72,8 @@ func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
 
 // alone reports whether a control plane with these options cannot be shared.
 func (o Options) alone() bool {
-	audit := o.Audit != nil && (o.Audit.Level != "" || len(o.Audit.ExtraRules) > 0 || o.Audit.BatchMaxWait != 0 || o.Audit.Throttle)
-	return !o.ControlPlaneOnly || audit || o.Dir != "" || len(o.APIServerFlags) > 0 || o.Nodes > 0 || o.OwnNodes || o.Fsync
+	audit := o.Audit != nil && (o.Audit.Level != "" || o.Audit.BatchMaxWait != 0 || o.Audit.Throttle)
+	return !o.ControlPlaneOnly || audit || o.Dir != "" || len(o.APIServerFlags) > 0 || o.Nodes > 0 || o.OwnNodes
 }
 
 // empty deletes what would stay in a namespace for ever, and be followed by every later Reroll: without controllers, nothing ends the

@@ -110,19 +110,6 @@ func (r *Reroll) Baselines(ctx context.Context, namespace, deployment string) (i
 	return n, nil
 }
 
-// Dependencies returns the names of the configs that a Deployment depends on.
-func (r *Reroll) Dependencies(ctx context.Context, namespace, deployment string) ([]string, error) {
-	var w workload
-	if err := r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+deployment, &w); err != nil {
-		return nil, err
-	}
-	names := make([]string, len(w.Dependencies))
-	for i, d := range w.Dependencies {
-		names[i] = d.Config.Name
-	}
-	return names, nil
-}
-
 // Problems returns what Reroll says is wrong with a Deployment.
 func (r *Reroll) Problems(ctx context.Context, namespace, deployment string) ([]string, error) {
 	var w struct {

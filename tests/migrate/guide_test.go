@@ -78,7 +78,8 @@ func TestEverySectionIsRun(t *testing.T) {
 type reader struct {
 	*guide.Reader
 	sections []guide.Section
-	pod      *pod
+	// dir has the files of the process.
+	dir string
 }
 
 // newReader returns a reader of the guide for a tool, with values in the file that the guide asks for.
@@ -88,7 +89,8 @@ func newReader(t *testing.T, tool, values string) *reader {
 	if tool == "stakater" {
 		name = tool
 	}
-	r := &reader{Reader: guide.NewReader(t, root), sections: readGuide(t, name), pod: newPod(t)}
+	r := &reader{Reader: guide.NewReader(t, root), sections: readGuide(t, name), dir: t.TempDir()}
+	t.Cleanup(shared.Reroll.Kill) // before its files go
 	kubectl := shared.Kube.Command(t.Context())
 	r.Link(t, "kubectl", kubectl.Path)
 	r.Env = append(slices.Concat(kubectl.Env, r.Env), "API="+shared.Reroll.API, "OPS="+shared.Reroll.Ops, "TOOL="+installations[tool])
@@ -115,7 +117,7 @@ func (r *reader) follow(t *testing.T, section string, meanwhile map[string]func(
 			expectItem(t, command, output)
 		}
 		if strings.Contains(command, "helm install") || strings.Contains(command, "helm upgrade") {
-			r.pod.restart(t)
+			restart(t, r.dir)
 		}
 	}
 	return printed.String()

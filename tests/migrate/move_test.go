@@ -37,46 +37,53 @@ func (r *reader) installTheirs(t *testing.T, strategy string) {
 		t.Fatal(err)
 	}
 	r.Follow(t, "helm install reloader "+chart+" --namespace reloader --create-namespace --set strategy="+strategy)
-	shop{namespace: "reloader"}.awaitPods(t, "reloader-reloader")
+	r.awaitTheirs(t)
+}
+
+func (r *reader) awaitTheirs(t *testing.T) {
+	t.Helper()
+	if err := shared.Kube.WaitRollout(t.Context(), "reloader", "deployment", "reloader-reloader"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // observe follows the guide while Stakater Reloader rolls, and Reroll says that it would.
 func (s shop) observe(t *testing.T, r *reader) {
 	t.Helper()
-	was := s.look(t)
+	was := s.look()
 	r.follow(t, observe, map[string]func(){
 		"outcome=PodsNewer": func() {
-			s.edit(t, "seen", "2")
+			s.edit("seen", "2")
 			<-time.After(1100 * time.Millisecond) // what starts in the second of the edit may be older
-			s.roll(t, "seen", "2")
-			s.awaitReload(t, "seen", "PodsNewer", 1)
+			s.roll("seen", "2")
+			s.awaitReload("seen", "PodsNewer", 1)
 		},
 		"outcome=DryRun": func() {
-			s.edit(t, "seen", "3")
-			s.awaitReload(t, "seen", "DryRun", 1)
-			s.roll(t, "seen", "3")
+			s.edit("seen", "3")
+			s.awaitReload("seen", "DryRun", 1)
+			s.roll("seen", "3")
 		},
 	})
 	if log := shared.Reroll.Log(); !strings.Contains(log, "reloader/reloader-reloader") {
 		t.Error("reroll does not warn of the other reloader")
 	}
-	s.expectKept(t, was, "seen")
+	s.expectKept(was, "seen")
 }
 
 // moveIn swaps the two. What changes while neither of them works is rolled once, what Stakater Reloader has rolled is not rolled again,
 // and the next edit is.
 func (s shop) moveIn(t *testing.T, r *reader) {
 	t.Helper()
-	was, seen, missed := s.look(t), s.generation(t, "seen"), s.generation(t, "missed")
-	r.follow(t, swap, map[string]func(){"dryRun=false": func() { s.edit(t, "missed", "2") }})
-	s.awaitReload(t, "missed", "Reloaded", 1)
-	s.awaitPods(t, "missed")
-	s.expectKept(t, was, "missed")
-	s.edit(t, "seen", "4")
-	s.awaitReload(t, "seen", "Reloaded", 1)
-	s.awaitPods(t, "seen")
-	s.expectKept(t, was, "missed", "seen")
-	if s.generation(t, "seen") <= seen || s.generation(t, "missed") <= missed {
+	was, seen, missed := s.look(), s.generation("seen"), s.generation("missed")
+	r.follow(t, swap, map[string]func(){"dryRun=false": func() { s.edit("missed", "2") }})
+	s.awaitReload("missed", "Reloaded", 1)
+	s.awaitPods("missed")
+	s.expectKept(was, "missed")
+	s.edit("seen", "4")
+	s.awaitReload("seen", "Reloaded", 1)
+	s.awaitPods("seen")
+	s.expectKept(was, "missed", "seen")
+	if s.generation("seen") <= seen || s.generation("missed") <= missed {
 		t.Error("what was recorded as reloaded was not")
 	}
 }
@@ -84,22 +91,22 @@ func (s shop) moveIn(t *testing.T, r *reader) {
 // goBack follows the guide back. Stakater Reloader finds its own marks, and continues.
 func (s shop) goBack(t *testing.T, r *reader) {
 	t.Helper()
-	was := s.look(t)
-	if paused := r.follow(t, goBack, nil); strings.Contains(paused, s.namespace) {
+	was := s.look()
+	if paused := r.follow(t, goBack, nil); strings.Contains(paused, s.NS) {
 		t.Errorf("Deployments are paused: %s", paused)
 	}
-	shop{namespace: "reloader"}.awaitPods(t, "reloader-reloader")
-	s.expectKept(t, was)
+	r.awaitTheirs(t)
+	s.expectKept(was)
 	for name, value := range map[string]string{"seen": "4", "missed": "2"} {
-		before := s.generation(t, name)
-		if s.roll(t, name, value); s.strategy == "env-vars" && s.generation(t, name) != before {
+		before := s.generation(name)
+		if s.roll(name, value); s.strategy == "env-vars" && s.generation(name) != before {
 			t.Errorf("what it writes into %s for the present content is not there already", name)
 		}
 	}
-	s.edit(t, "seen", "5")
-	s.awaitReload(t, "seen", "DryRun", 2)
-	s.roll(t, "seen", "5")
-	s.expectKept(t, was, "seen", s.rolledAnew("missed"))
+	s.edit("seen", "5")
+	s.awaitReload("seen", "DryRun", 2)
+	s.roll("seen", "5")
+	s.expectKept(was, "seen", s.rolledAnew("missed"))
 }
 
 // rolledAnew is the app that was rolled for a content that it had, which the strategy annotations does: its mark has a time.
@@ -113,17 +120,17 @@ func (s shop) rolledAnew(app string) string {
 // stay moves in for good.
 func (s shop) stay(t *testing.T, r *reader) {
 	t.Helper()
-	was := s.look(t)
+	was := s.look()
 	r.follow(t, swap, nil)
-	s.edit(t, "seen", "6")
-	s.awaitReload(t, "seen", "Reloaded", 2)
-	s.awaitPods(t, "seen")
-	s.expectKept(t, was, "seen")
+	s.edit("seen", "6")
+	s.awaitReload("seen", "Reloaded", 2)
+	s.awaitPods("seen")
+	s.expectKept(was, "seen")
 	r.follow(t, cleanUp, nil)
 	_, err := shared.Kube.Client().AppsV1().Deployments("reloader").Get(t.Context(), "reloader-reloader", metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the other one is still there: %v", err)
 	}
-	s.expectKept(t, was, "seen")
+	s.expectKept(was, "seen")
 	r.Follow(t, "helm uninstall reroll --namespace reroll")
 }

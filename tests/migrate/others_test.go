@@ -7,12 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -30,27 +27,27 @@ func TestOtherGuides(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			awaitNobody(t)
 			y := newYard(t, tool)
-			y.install(t)
+			y.install()
 			r := newReader(t, tool, "config: {reload: {strategy: env-vars}}\n")
 			if said := r.follow(t, sortOut, nil); !strings.Contains(said, "3 workloads; the first start rolls 0; 0 with conflicts, 0 with typos, 0 with leftovers") {
 				t.Errorf("it says:\n%s", said)
 			}
-			was, pods := y.generations(t), y.look(t)
+			was, pods := y.generations(), y.look()
 			r.follow(t, observeOther, nil)
-			y.expect(t, was, 0, 0)
-			r.follow(t, swapOther, map[string]func(){"dryRun=false": func() { y.edit(t, "missed", "2") }})
-			y.expect(t, was, 0, 1)
-			y.edit(t, "seen", "3")
-			y.expect(t, was, 1, 1)
+			y.expect(was, 0, 0)
+			r.follow(t, swapOther, map[string]func(){"dryRun=false": func() { y.edit("missed", "2") }})
+			y.expect(was, 0, 1)
+			y.edit("seen", "3")
+			y.expect(was, 1, 1)
 			rolled := int64(1)
-			if y.editSecret(t, "seen", "2"); tool != "fabric8" { // which knows none
+			if y.editSecret("seen", "2"); tool != "fabric8" { // which knows none
 				rolled = 2
 			}
-			y.expect(t, was, rolled, 1)
+			y.expect(was, rolled, 1)
 			r.follow(t, cleanUpOther, nil)
-			y.expectGone(t)
-			y.expect(t, was, rolled, 1)
-			if now := y.look(t)["kept"]; !slices.Equal(now, pods["kept"]) {
+			y.expectGone()
+			y.expect(was, rolled, 1)
+			if now := y.look()["kept"]; !slices.Equal(now, pods["kept"]) {
 				t.Errorf("the pods of a workload that nothing has changed were %q, and are %q", pods["kept"], now)
 			}
 			r.Follow(t, "helm uninstall reroll --namespace reroll")
@@ -61,18 +58,13 @@ func TestOtherGuides(t *testing.T) {
 // awaitNobody waits until no Deployments of other tests are left.
 func awaitNobody(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), stepTime)
-	defer cancel()
-	err := line.Poll(ctx, func(ctx context.Context) error {
+	line.Eventually(t, "no Deployments of other tests", func(ctx context.Context) error {
 		list, err := shared.Kube.Client().AppsV1().Deployments("").List(ctx, metav1.ListOptions{})
 		if err == nil && len(list.Items) > 0 {
 			err = fmt.Errorf("%s/%s is still there", list.Items[0].Namespace, list.Items[0].Name)
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // yard is a namespace with running pods, whose Deployments seen, missed and kept another tool than Stakater Reloader has marked, each for the
@@ -84,15 +76,15 @@ type yard struct {
 
 func newYard(t *testing.T, tool string) yard {
 	t.Helper()
-	y := yard{shop: shop{namespace: shared.Kube.Namespace(t)}, tool: tool}
+	y := yard{shop{Room: line.NewRoom(t, shared)}, tool}
 	for _, name := range []string{"seen", "missed", "kept"} {
 		g := y.config(t, name)
-		if _, err := shared.Kube.Client().AppsV1().Deployments(y.namespace).Create(t.Context(), otherMarks[tool](g).deployment(name, name), metav1.CreateOptions{}); err != nil {
+		if _, err := shared.Kube.Client().AppsV1().Deployments(y.NS).Create(t.Context(), otherMarks[tool](g).deployment(name, name), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, name := range []string{"seen", "missed", "kept"} {
-		y.awaitPods(t, name)
+		y.awaitPods(name)
 	}
 	return y
 }
@@ -101,10 +93,10 @@ func newYard(t *testing.T, tool string) yard {
 func (s shop) config(t *testing.T, name string) given {
 	t.Helper()
 	meta, core := metav1.ObjectMeta{Name: name}, shared.Kube.Client().CoreV1()
-	if _, err := core.ConfigMaps(s.namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": "1"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := core.ConfigMaps(s.NS).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": "1"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := core.Secrets(s.namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"s": "1"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := core.Secrets(s.NS).Create(t.Context(), &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"s": "1"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	g, err := s.given(t.Context(), name)
@@ -116,95 +108,72 @@ func (s shop) config(t *testing.T, name string) given {
 
 // given reads a ConfigMap and the Secret of its name.
 func (s shop) given(ctx context.Context, name string) (given, error) {
-	cm, err := shared.Kube.Client().CoreV1().ConfigMaps(s.namespace).Get(ctx, name, metav1.GetOptions{})
+	cm, err := shared.Kube.Client().CoreV1().ConfigMaps(s.NS).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return given{}, err
 	}
-	secret, err := shared.Kube.Client().CoreV1().Secrets(s.namespace).Get(ctx, name, metav1.GetOptions{})
+	secret, err := shared.Kube.Client().CoreV1().Secrets(s.NS).Get(ctx, name, metav1.GetOptions{})
 	return given{cm, secret}, err
 }
 
 // editSecret gives a Secret another content.
-func (s shop) editSecret(t *testing.T, name, value string) {
-	t.Helper()
-	_, err := shared.Kube.Client().CoreV1().Secrets(s.namespace).Patch(t.Context(), name, types.MergePatchType,
-		fmt.Appendf(nil, `{"stringData":{"s":%q}}`, value), metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+func (s shop) editSecret(name, value string) {
+	s.T.Helper()
+	s.Kubectl("patch", "secret/"+name, "--patch", fmt.Sprintf(`{"stringData":{"s":%q}}`, value))
 }
 
+// theirs stands for an installation of a tool. Its webhook would refuse everything here, where nobody answers; so it selects nothing.
+const theirs = `
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Namespace, metadata: {name: NAME}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: reloader-state, namespace: NAME}, data: {v1.ConfigMap_seen: HASH}}
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: NAME, namespace: NAME}
+  spec: {selector: {matchLabels: {app: NAME}}, template: {metadata: {labels: {app: NAME}}, spec: {containers: [{name: main, image: "registry.example/none:1"}]}}}
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: MutatingWebhookConfiguration
+  metadata: {name: NAME}
+  webhooks: [{name: mutate.apps.k8s.io, failurePolicy: Fail, sideEffects: None, admissionReviewVersions: [v1], namespaceSelector: {matchLabels: {example.com/nobody: here}},
+    clientConfig: {service: {namespace: NAME, name: NAME, port: 443}}}]
+`
+
 // install makes what stands for an installation of the tool, as far as its guide names it. Nothing of it runs.
-func (y yard) install(t *testing.T) {
-	t.Helper()
-	name, client := installations[y.tool], shared.Kube.Client()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	must(err)
-	state := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "reloader-state"}, Data: map[string]string{"v1.ConfigMap_seen": sum1("a=1")}}
-	_, err = client.CoreV1().ConfigMaps(name).Create(t.Context(), state, metav1.CreateOptions{})
-	must(err)
-	d := left{}.deployment(name, "reloader-state")
-	_, err = client.AppsV1().Deployments(name).Create(t.Context(), d, metav1.CreateOptions{})
-	must(err)
-	shop{namespace: name}.awaitPods(t, name)
-	// Its webhook would refuse everything here, where nobody answers; so it selects nothing.
-	policy, effects, port := admissionv1.Fail, admissionv1.SideEffectClassNone, int32(443)
-	hook := &admissionv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admissionv1.MutatingWebhook{{
-		Name: "mutate.apps.k8s.io", FailurePolicy: &policy, SideEffects: &effects, AdmissionReviewVersions: []string{"v1"},
-		ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: name, Name: name, Port: &port}},
-		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/nobody": "here"}},
-	}}}
-	_, err = client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), hook, metav1.CreateOptions{})
-	must(err)
-	t.Cleanup(func() {
-		err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
-		if !apierrors.IsNotFound(err) {
-			t.Errorf("the guide did not delete the webhook: %v", err)
-		}
-	})
+func (y yard) install() {
+	y.T.Helper()
+	name := installations[y.tool]
+	y.KubectlWith(strings.NewReplacer("NAME", name, "HASH", sum1("a=1")).Replace(theirs), "apply", "--namespace=", "--filename=-")
+	y.Must(shared.Kube.WaitRollout(y.Ctx(), name, "deployment", name))
 }
 
 // expectGone checks that the guide leaves nothing of the tool.
-func (y yard) expectGone(t *testing.T) {
-	t.Helper()
+func (y yard) expectGone() {
+	y.T.Helper()
 	name := installations[y.tool]
-	if _, err := shared.Kube.Client().AppsV1().Deployments(name).Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the tool is still there: %v", err)
+	if left := y.Kubectl("get", "--namespace="+name, "--ignore-not-found", "deployment/"+name, "mutatingwebhookconfiguration/"+name); left != "" {
+		y.T.Errorf("the tool is still there: %s", left)
 	}
 }
 
-func (y yard) get(ctx context.Context, name string) (*appsv1.Deployment, error) {
-	return shared.Kube.Client().AppsV1().Deployments(y.namespace).Get(ctx, name, metav1.GetOptions{})
-}
-
 // generations returns how often each Deployment was changed.
-func (y yard) generations(t *testing.T) map[string]int64 {
-	t.Helper()
+func (y yard) generations() map[string]int64 {
+	y.T.Helper()
 	found := map[string]int64{}
 	for _, name := range []string{"seen", "missed", "kept"} {
-		found[name] = y.generation(t, name)
+		found[name] = y.generation(name)
 	}
 	return found
 }
 
 // expect waits until seen and missed were rolled that often since, and carry the tool's marks for what their ConfigMaps hold; and checks that
 // nothing was rolled more often than that.
-func (y yard) expect(t *testing.T, since map[string]int64, seen, missed int64) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), stepTime)
-	defer cancel()
-	err := line.Poll(ctx, func(ctx context.Context) error {
+func (y yard) expect(since map[string]int64, seen, missed int64) {
+	y.T.Helper()
+	y.Await("the rolls and marks", func(ctx context.Context) error {
 		for name, want := range map[string]int64{"seen": seen, "missed": missed, "kept": 0} {
-			d, err := y.get(ctx, name)
-			if err != nil {
-				return line.Stop(err)
-			}
+			d := y.Deployment(name)
 			switch got := d.Generation - since[name]; {
 			case got > want:
 				return line.Stop(fmt.Errorf("%s was rolled %d times, want %d", name, got, want))
@@ -217,11 +186,8 @@ func (y yard) expect(t *testing.T, since map[string]int64, seen, missed int64) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"seen", "missed"} {
-		y.awaitPods(t, name)
+		y.awaitPods(name)
 	}
 }
 

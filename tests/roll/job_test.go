@@ -124,62 +124,38 @@ func TestJobIsRecreatedOnceByReplicas(t *testing.T) {
 	checkRecreated(t, namespace, w.UID, born())
 }
 
-// requests is how many a recreation takes: read, keep the manifest, delete, create, drop the manifest.
-const requests = 5
-
+// TestJobIsNeverLost: a process dies before or during each of the requests that a recreation takes, or its answer is lost and it continues. The Job
+// stands again, once: by the next process, or by what KeepJobs does.
 func TestJobIsNeverLost(t *testing.T) {
-	steps := []string{"read", "keep", "delete", "create", "drop"}
-	for n, step := range steps {
-		for name, lose := range map[string]bool{"dies before " + step: false, "dies during " + step: true} {
-			t.Run(name, func(t *testing.T) {
+	for n, step := range []string{"read", "keep", "delete", "create", "drop"} {
+		for name, how := range map[string]struct{ lose, continues bool }{"dies before ": {}, "dies during ": {lose: true}, "loses the answer of ": {true, true}} {
+			t.Run(name+step, func(t *testing.T) {
 				namespace := cluster.Namespace(t)
 				born := births(t, namespace)
 				makeJob(t, namespace, nil)
 				p := newProxy(t)
-				mortal := connect(t, p.Kubeconfig)
-				w := read(t, mortal, "Job", namespace, "import")
+				c := connect(t, p.Kubeconfig)
+				w := read(t, c, "Job", namespace, "import")
 				r := rollOf(t, w)
-				_, _ = mortal.Roll(p.dieAfter(t, n, lose), w, r) // nobody hears what a dead process has to say
-
-				c := connect(t, cluster.Kubeconfig())
+				_, err := c.Roll(p.dieAfter(t, n, how.lose), w, r)
+				if n < 4 && (err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown) {
+					t.Errorf("Roll: %v (%s), want an error that may pass", err, apierrors.ReasonForError(err))
+				}
+				if p.live(); !how.continues {
+					c = connect(t, cluster.Kubeconfig())
+					if err := c.RecoverJobs(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := c.Roll(t.Context(), w, r); err != nil && !outrun(err) {
+					t.Errorf("the roll once more: %v", err)
+				}
 				if err := c.RecoverJobs(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				recreated := getJob(t, namespace).UID != w.UID
-				if recreated && kept(t, w.UID) != 0 {
-					t.Error("a manifest is left after the recovery")
-				}
-				if _, err := c.Roll(t.Context(), w, r); recreated != apierrors.IsConflict(err) || !recreated && err != nil {
-					t.Errorf("the roll once more, recreated %v: %v", recreated, err)
+					t.Error(err)
 				}
 				checkRecreated(t, namespace, w.UID, born())
 			})
 		}
-	}
-}
-
-// TestJobIsContinuedWithoutARestart is like TestJobIsNeverLost for a process that continues: what KeepJobs does completes what Roll began.
-func TestJobIsContinuedWithoutARestart(t *testing.T) {
-	for n := range requests {
-		namespace := cluster.Namespace(t)
-		born := births(t, namespace)
-		makeJob(t, namespace, nil)
-		p := newProxy(t)
-		c := connect(t, p.Kubeconfig)
-		w := read(t, c, "Job", namespace, "import")
-		r := rollOf(t, w)
-		_, err := c.Roll(p.dieAfter(t, n, true), w, r)
-		if n < requests-1 && (err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown) {
-			t.Errorf("request %d fails: %v (%s), want an error that may pass", n, err, apierrors.ReasonForError(err))
-		}
-		p.live()
-		if _, err := c.Roll(t.Context(), w, r); err != nil && !outrun(err) {
-			t.Errorf("after request %d: %v", n, err)
-		}
-		if err := c.RecoverJobs(t.Context()); err != nil {
-			t.Error(err)
-		}
-		checkRecreated(t, namespace, w.UID, born())
 	}
 }
 

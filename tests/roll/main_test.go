@@ -2,6 +2,7 @@ package roll
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 var cluster *rig.Cluster
@@ -98,16 +100,12 @@ func read(t *testing.T, c *kube.Cluster, kind, namespace, name string) *workload
 // eventually waits until ok, which is called again and again, says that it is so.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("it did not happen in a minute: %s", what)
-		case <-tick.C:
+	line.Eventually(t, what, func(context.Context) error {
+		if !ok() {
+			return errors.New("not so yet")
 		}
-	}
+		return nil
+	})
 }
 
 // births counts the Jobs of a namespace from its beginning on. The returned function gives how many there were.

@@ -9,45 +9,38 @@ import (
 	"sync"
 	"testing"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+const policy = `
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: NAMESPACE}, spec: {
+   matchConstraints: {resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]},
+   validations: [{expression: "false", message: no Jobs today}]}}
+- {apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: NAMESPACE}, spec: {policyName: NAMESPACE,
+   validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}}}}
+`
+
 // refuseJobs has an admission policy refuse new Jobs in a namespace, and returns what ends that.
 func refuseJobs(t *testing.T, namespace string) (relent func()) {
 	t.Helper()
-	ctx, admission := t.Context(), cluster.Client().AdmissionregistrationV1()
-	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	policy.Spec.MatchConstraints = &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
-		RuleWithOperations: admissionv1.RuleWithOperations{
-			Operations: []admissionv1.OperationType{admissionv1.Create},
-			Rule:       admissionv1.Rule{APIGroups: []string{"batch"}, APIVersions: []string{"v1"}, Resources: []string{"jobs"}},
-		},
-	}}}
-	policy.Spec.Validations = []admissionv1.Validation{{Expression: "false", Message: "no Jobs today"}}
-	if _, err := admission.ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	do := func(verb string) {
+		cmd := cluster.Command(context.WithoutCancel(t.Context()), verb, "--filename=-")
+		cmd.Stdin = strings.NewReader(strings.ReplaceAll(policy, "NAMESPACE", namespace))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s the policy: %v: %s", verb, err, out)
+		}
 	}
-	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	binding.Spec = admissionv1.ValidatingAdmissionPolicyBindingSpec{
-		PolicyName: namespace, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-		MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
-			MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace},
-		}},
-	}
-	if _, err := admission.ValidatingAdmissionPolicyBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	relent = func() {
-		_ = admission.ValidatingAdmissionPolicyBindings().Delete(context.WithoutCancel(ctx), namespace, metav1.DeleteOptions{})
-		_ = admission.ValidatingAdmissionPolicies().Delete(context.WithoutCancel(ctx), namespace, metav1.DeleteOptions{})
-	}
+	do("apply")
+	relent = sync.OnceFunc(func() { do("delete") })
 	t.Cleanup(relent)
 	eventually(t, "the policy is enforced", func() bool {
 		probe := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: jobSpec()}
-		_, err := cluster.Client().BatchV1().Jobs(namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := cluster.Client().BatchV1().Jobs(namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil && strings.Contains(err.Error(), "no Jobs today")
 	})
 	return relent

@@ -36,8 +36,8 @@ func TestForgedEventsRollNothing(t *testing.T) {
 	}
 	body := `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[` + strings.Join(events, ",") + "]}\n"
 	for range 3 {
-		code, err := shared.Ship(who.ctx, "application/json", "", []byte(body))
-		who.must(err)
+		code, err := shared.Ship(who.Ctx(), "application/json", "", []byte(body))
+		who.Must(err)
 		if code < 200 || code > 299 {
 			t.Fatalf("forged events are answered %d", code)
 		}
@@ -64,14 +64,14 @@ func TestOwnObjectsRollNobodyElse(t *testing.T) {
 	who.record(warden, who.theirs, "web", 1)
 	who.rollTheirs(1)
 	marks := who.deployment(who.theirs, "web").Spec.Template.Annotations
-	_, err := who.client.CoreV1().ConfigMaps(who.own).Patch(who.ctx, "app", "application/merge-patch+json",
+	_, err := who.client.CoreV1().ConfigMaps(who.own).Patch(who.Ctx(), "app", "application/merge-patch+json",
 		[]byte(`{"metadata":{"annotations":{"reroll.dev/share-with":"*","reroll.dev/followers":"*","reloader.stakater.com/match":"true"}}}`), metav1.PatchOptions{})
-	who.must(err)
-	_, err = who.client.CoreV1().ConfigMaps(who.own).Create(who.ctx, &corev1.ConfigMap{
+	who.Must(err)
+	_, err = who.client.CoreV1().ConfigMaps(who.own).Create(who.Ctx(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "reroll-control"},
 		Data:       map[string]string{"control.yaml": "freeze: {}\npauses: [{namespace: " + who.theirs + ", until: 2200-01-01T00:00:00Z}]"},
 	}, metav1.CreateOptions{})
-	who.must(err)
+	who.Must(err)
 	who.deploy(who.client, who.own, "web", map[string]string{"reroll.dev/auto": "true"}, marks)
 	who.deploy(who.client, who.own, "plain", map[string]string{"reroll.dev/auto": "true"}, nil)
 	who.record(who.token, who.own, "web", 1)

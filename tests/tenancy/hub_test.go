@@ -58,7 +58,7 @@ func TestRightsAtAHub(t *testing.T) {
 	}
 	for _, user := range users {
 		t.Run(user.name, func(t *testing.T) {
-			h.await(func() error { return h.lists(user.token, user.sees) })
+			h.Await("it to come", func(context.Context) error { return h.lists(user.token, user.sees) })
 			for place, ids := range places {
 				h.shows(user.token, place, ids, slices.Contains(user.sees, place))
 			}
@@ -74,29 +74,29 @@ func TestRightsAtAHub(t *testing.T) {
 
 // user makes a user of the group of a namespace, and returns their token.
 func (who *tenant) user(ns string) string {
-	who.t.Helper()
-	token, err := account(who.ctx, ns, "user")
-	who.must(err)
+	who.T.Helper()
+	token, err := account(who.Ctx(), ns, "user")
+	who.Must(err)
 	return token
 }
 
 // startHub starts a hub with its API, and a member for each cluster.
 func startHub(t *testing.T, who *tenant, clusters, rights []string) *hubAPI {
 	t.Helper()
-	_, err := shared.Kube.Kubectl(who.ctx, "create", "clusterrolebinding", who.own, "--clusterrole=system:auth-delegator", "--user="+who.own)
-	who.must(err)
+	_, err := shared.Kube.Kubectl(who.Ctx(), "create", "clusterrolebinding", who.own, "--clusterrole=system:auth-delegator", "--user="+who.own)
+	who.Must(err)
 	kubeconfig, err := shared.Kube.UserKubeconfig(who.own)
-	who.must(err)
+	who.Must(err)
 	file := filepath.Join(t.TempDir(), "reroll.yaml")
-	who.must(os.WriteFile(file, []byte("api:\n  rights:\n    - "+strings.Join(rights, "\n    - ")), 0o600))
+	who.Must(os.WriteFile(file, []byte("api:\n  rights:\n    - "+strings.Join(rights, "\n    - ")), 0o600))
 	nats := natsserver.StartHub(t, clusters)
 	flags := []string{
 		"--set", "nats.url=" + nats.ClientURL(), "--set", "nats.user=" + natsserver.HubUser, "--set", "nats.passwordFile=" + natsserver.PasswordFile(t),
 		"--set", "api.auth=token", "--config", file, "--set", "kubernetes.kubeconfig=" + kubeconfig,
 	}
 	h := &hubAPI{tenant: who, queues: map[string]*queue.Queue{}}
-	h.Reroll, err = line.StartAPI(who.ctx, flags...)
-	who.must(err)
+	h.Reroll, err = line.StartAPI(who.Ctx(), flags...)
+	who.Must(err)
 	t.Cleanup(h.Kill)
 	for _, cluster := range clusters {
 		h.join(nats.ClientURL(), cluster)
@@ -106,22 +106,22 @@ func startHub(t *testing.T, who *tenant, clusters, rights []string) *hubAPI {
 
 // join has a cluster forward until the test ends.
 func (h *hubAPI) join(url, cluster string) {
-	h.t.Helper()
+	h.T.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	q, err := queue.Open(h.ctx, queue.Options{StoreDir: h.t.TempDir(), MaxStore: 64 << 20, Logger: quiet})
-	h.must(err)
-	member, err := hub.New(q, hub.Options{Hub: natsserver.Login(h.t, url, cluster), Cluster: cluster, UID: "uid-" + cluster, Logger: quiet})
-	h.must(err)
-	ctx, end := context.WithCancel(context.WithoutCancel(h.ctx))
+	q, err := queue.Open(h.Ctx(), queue.Options{StoreDir: h.T.TempDir(), MaxStore: 64 << 20, Logger: quiet})
+	h.Must(err)
+	member, err := hub.New(q, hub.Options{Hub: natsserver.Login(h.T, url, cluster), Cluster: cluster, UID: "uid-" + cluster, Logger: quiet})
+	h.Must(err)
+	ctx, end := context.WithCancel(context.WithoutCancel(h.Ctx()))
 	done := make(chan error, 1)
 	go func() { done <- member.Run(ctx, hub.Following{}) }()
-	h.t.Cleanup(func() {
+	h.T.Cleanup(func() {
 		end()
 		if err := <-done; err != nil {
-			h.t.Error(err)
+			h.T.Error(err)
 		}
-		if err := q.Close(context.WithoutCancel(h.ctx)); err != nil {
-			h.t.Error(err)
+		if err := q.Close(context.WithoutCancel(h.Ctx())); err != nil {
+			h.T.Error(err)
 		}
 	})
 	h.queues[cluster] = q
@@ -129,7 +129,7 @@ func (h *hubAPI) join(url, cluster string) {
 
 // forwards has a cluster store its nth change of a namespace with what came of it.
 func (h *hubAPI) forwards(cluster, namespace string, n int) known {
-	h.t.Helper()
+	h.T.Helper()
 	c := reloader.Change{Cluster: cluster, Config: settings, Type: reloader.ChangeUpdated, New: reloader.Digest{KeyID: "k", Sum: fmt.Sprintf("%064d", n)}, VerifiedAt: time.Now()}
 	c.Config.Namespace = namespace
 	c.ID = reloader.ChangeID(c)
@@ -137,21 +137,21 @@ func (h *hubAPI) forwards(cluster, namespace string, n int) known {
 	r := reloader.Reload{ID: "r-" + c.ID, Cluster: cluster, Workload: w, Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto}}}
 	r.DecidedAt, r.PatchedAt = time.Now(), time.Now()
 	q := h.queues[cluster]
-	h.must(q.PutWorkload(h.ctx, reloader.WorkloadRecord{Cluster: cluster, Workload: w, UpdatedAt: time.Now(), Edges: []reloader.Edge{{Config: c.Config, Why: reloader.ReasonAuto}}}))
-	h.must(q.AppendReload(h.ctx, r))
-	h.must(q.AppendChange(h.ctx, c))
+	h.Must(q.PutWorkload(h.Ctx(), reloader.WorkloadRecord{Cluster: cluster, Workload: w, UpdatedAt: time.Now(), Edges: []reloader.Edge{{Config: c.Config, Why: reloader.ReasonAuto}}}))
+	h.Must(q.AppendReload(h.Ctx(), r))
+	h.Must(q.AppendChange(h.Ctx(), c))
 	return known{c.ID, r.ID}
 }
 
 // at asks the API of the hub.
 func (h *hubAPI) at(token, method, path string, body any) (code int, answer string) {
-	h.t.Helper()
+	h.T.Helper()
 	return h.askAt(h.API, token, method, "/api/v1/"+path, body)
 }
 
 // lists returns an error unless each listing has records of those places and of no other.
 func (h *hubAPI) lists(token string, want []string) error {
-	h.t.Helper()
+	h.T.Helper()
 	for _, listing := range []string{"changes", "reloads", "workloads"} {
 		code, answer := h.at(token, http.MethodGet, listing, nil)
 		var page struct {
@@ -181,40 +181,40 @@ func (h *hubAPI) lists(token string, want []string) error {
 
 // shows fails the test unless what asks about one place is answered, or is as if there were nothing.
 func (h *hubAPI) shows(token, place string, ids known, want bool) {
-	h.t.Helper()
+	h.T.Helper()
 	cluster, namespace, _ := strings.Cut(place, "/")
 	code := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[want]
 	for _, path := range []string{"changes/" + ids.change, "reloads/" + ids.reload, "workloads/" + place + "/Deployment/web"} {
 		got, answer := h.at(token, http.MethodGet, path, nil)
 		if got != code || strings.Contains(answer, `"cluster":"`+cluster+`"`) != want {
-			h.t.Errorf("GET %s: %d %s, want %d", path, got, answer, code)
+			h.T.Errorf("GET %s: %d %s, want %d", path, got, answer, code)
 		}
 	}
 	question := map[string]any{"configs": []any{map[string]string{"cluster": cluster, "kind": "ConfigMap", "namespace": namespace, "name": "settings"}}}
 	if got, answer := h.at(token, http.MethodPost, "impact", question); (got == http.StatusOK) != want || !want && got != http.StatusForbidden || want != strings.Contains(answer, `"web"`) {
-		h.t.Errorf("impact of %s: %d %s", place, got, answer)
+		h.T.Errorf("impact of %s: %d %s", place, got, answer)
 	}
 }
 
 // next waits for an event.
 func (h *hubAPI) next(events <-chan string) {
-	h.t.Helper()
+	h.T.Helper()
 	select {
 	case <-events:
-	case <-h.ctx.Done():
-		h.t.Fatal("no event")
+	case <-h.Ctx().Done():
+		h.T.Fatal("no event")
 	}
 }
 
 // hears returns the events about records of a stream after the first, which names every listing.
 func (h *hubAPI) hears(token string) <-chan string {
-	h.t.Helper()
-	request, err := http.NewRequestWithContext(h.ctx, http.MethodGet, h.API+"/api/v1/events", nil)
-	h.must(err)
+	h.T.Helper()
+	request, err := http.NewRequestWithContext(h.Ctx(), http.MethodGet, h.API+"/api/v1/events", nil)
+	h.Must(err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	response, err := http.DefaultClient.Do(request)
-	h.must(err)
-	h.t.Cleanup(func() { _ = response.Body.Close() })
+	h.Must(err)
+	h.T.Cleanup(func() { _ = response.Body.Close() })
 	events, first := make(chan string, 100), make(chan struct{})
 	go func() {
 		lines := bufio.NewScanner(response.Body)

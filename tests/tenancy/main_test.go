@@ -2,8 +2,6 @@ package tenancy
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -18,32 +16,13 @@ var shared *line.Line
 var warden string
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-	defer cancel()
-	var err error
-	shared, err = line.Start(ctx, line.Options{
+	line.Main(m, &shared, line.Options{
 		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
 		Flags: []string{"--set", "debounce.window=100ms", "--set", "api.auth=token"},
+	}, func(ctx context.Context, l *line.Line) (err error) {
+		if warden, err = account(ctx, "default", "warden"); err == nil {
+			_, err = l.Kube.Kubectl(ctx, "create", "clusterrolebinding", "warden", "--clusterrole=cluster-admin", "--serviceaccount=default:warden")
+		}
+		return err
 	})
-	if err != nil {
-		return 1, err
-	}
-	defer shared.Stop()
-	if warden, err = account(ctx, "default", "warden"); err != nil {
-		return 1, err
-	}
-	_, err = shared.Kube.Kubectl(ctx, "create", "clusterrolebinding", "warden", "--clusterrole=cluster-admin", "--serviceaccount=default:warden")
-	if err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
 }

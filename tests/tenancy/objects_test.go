@@ -1,6 +1,7 @@
 package tenancy
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -18,32 +19,32 @@ func (who *tenant) owner() kubernetes.Interface { return shared.Kube.Client() }
 
 // config creates the ConfigMap app in a namespace.
 func (who *tenant) config(as kubernetes.Interface, ns string) {
-	who.t.Helper()
-	_, err := as.CoreV1().ConfigMaps(ns).Create(who.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "app"}, Data: map[string]string{"a": "1"}}, metav1.CreateOptions{})
-	who.must(err)
+	who.T.Helper()
+	_, err := as.CoreV1().ConfigMaps(ns).Create(who.Ctx(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "app"}, Data: map[string]string{"a": "1"}}, metav1.CreateOptions{})
+	who.Must(err)
 }
 
 // edit gives the ConfigMap app of a namespace other content.
 func (who *tenant) edit(as kubernetes.Interface, ns, value string) {
-	who.t.Helper()
-	_, err := as.CoreV1().ConfigMaps(ns).Patch(who.ctx, "app", types.MergePatchType, fmt.Appendf(nil, `{"data":{"a":%q}}`, value), metav1.PatchOptions{})
-	who.must(err)
+	who.T.Helper()
+	_, err := as.CoreV1().ConfigMaps(ns).Patch(who.Ctx(), "app", types.MergePatchType, fmt.Appendf(nil, `{"data":{"a":%q}}`, value), metav1.PatchOptions{})
+	who.Must(err)
 }
 
 // secret gives a Secret of the other namespace a password and annotations, as its owner does.
 func (who *tenant) secret(name, password string, annotations map[string]string) {
-	who.t.Helper()
+	who.T.Helper()
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name, "annotations": annotations}, "stringData": map[string]string{"password": password},
 	})
-	who.must(err)
-	_, err = who.owner().CoreV1().Secrets(who.theirs).Patch(who.ctx, name, types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: "owner"})
-	who.must(err)
+	who.Must(err)
+	_, err = who.owner().CoreV1().Secrets(who.theirs).Patch(who.Ctx(), name, types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: "owner"})
+	who.Must(err)
 }
 
 // deploy creates a Deployment without pods that refers to the ConfigMap app of its namespace.
 func (who *tenant) deploy(as kubernetes.Interface, ns, name string, annotations, marks map[string]string) {
-	who.t.Helper()
+	who.T.Helper()
 	labels := map[string]string{"app": name}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
 	d.Spec.Replicas, d.Spec.Selector = new(int32), &metav1.LabelSelector{MatchLabels: labels}
@@ -51,21 +52,21 @@ func (who *tenant) deploy(as kubernetes.Interface, ns, name string, annotations,
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "example.com/main", EnvFrom: []corev1.EnvFromSource{{
 		ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}},
 	}}}}
-	_, err := as.AppsV1().Deployments(ns).Create(who.ctx, d, metav1.CreateOptions{})
-	who.must(err)
+	_, err := as.AppsV1().Deployments(ns).Create(who.Ctx(), d, metav1.CreateOptions{})
+	who.Must(err)
 }
 
 func (who *tenant) deployment(ns, name string) *appsv1.Deployment {
-	who.t.Helper()
-	d, err := who.owner().AppsV1().Deployments(ns).Get(who.ctx, name, metav1.GetOptions{})
-	who.must(err)
+	who.T.Helper()
+	d, err := who.owner().AppsV1().Deployments(ns).Get(who.Ctx(), name, metav1.GetOptions{})
+	who.Must(err)
 	return d
 }
 
 // generations waits until Deployments have that generation.
 func (who *tenant) generations(ns string, want int64, names ...string) {
-	who.t.Helper()
-	who.await(func() error {
+	who.T.Helper()
+	who.Await("it to come", func(context.Context) error {
 		for _, name := range names {
 			if got := who.deployment(ns, name).Generation; got > want {
 				return line.Stop(fmt.Errorf("%s/%s has generation %d, want %d", ns, name, got, want))
@@ -89,8 +90,8 @@ func pathOf(ns, deployment string) string {
 
 // record waits until a Deployment has n dependencies, each with a baseline, and returns its record.
 func (who *tenant) record(token, ns, deployment string, n int) (w workload) {
-	who.t.Helper()
-	who.await(func() error {
+	who.T.Helper()
+	who.Await("it to come", func(context.Context) error {
 		w = workload{}
 		if err := who.read(token, pathOf(ns, deployment), &w); err != nil {
 			return err
@@ -110,10 +111,10 @@ func (who *tenant) record(token, ns, deployment string, n int) (w workload) {
 
 // rollTheirs edits the ConfigMap of the other namespace, and waits until its Deployment web, and nothing else there, has rolled for the nth time.
 func (who *tenant) rollTheirs(n int64) {
-	who.t.Helper()
+	who.T.Helper()
 	who.edit(who.owner(), who.theirs, fmt.Sprint("by its owner, ", n))
 	who.generations(who.theirs, n+1, "web")
-	who.await(func() error {
+	who.Await("it to come", func(context.Context) error {
 		if got := len(who.reloads(who.theirs)); got < int(n) {
 			return fmt.Errorf("%d reloads are on record, want %d", got, n)
 		} else if got > int(n) {

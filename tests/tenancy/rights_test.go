@@ -1,6 +1,7 @@
 package tenancy
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -29,7 +30,7 @@ func TestRightsEndWithTheNamespace(t *testing.T) {
 		return append(paths, pathOf(ns, "web"))
 	}
 	own, theirs := answered(who.own), answered(who.theirs)
-	who.await(func() error { return who.read(who.token, own[0], &struct{}{}) })
+	who.Await("it to come", func(context.Context) error { return who.read(who.token, own[0], &struct{}{}) })
 	for i, path := range theirs {
 		code, answer := who.ask(who.token, http.MethodGet, path, nil)
 		if control, said := who.ask(who.token, http.MethodGet, own[i], nil); code != http.StatusForbidden || control != http.StatusOK {
@@ -54,20 +55,20 @@ func TestRightsEndWithTheNamespace(t *testing.T) {
 
 // noWrites asks for another's roll, try again, freeze and pause with plain writes, which the API server refuses, and for one of the tenant's own.
 func (who *tenant) noWrites() {
-	who.t.Helper()
+	who.T.Helper()
 	for _, annotation := range []string{"requested", "retry"} {
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"reroll.dev/%s":"1"}}}`, annotation)
-		if _, err := who.client.AppsV1().Deployments(who.theirs).Patch(who.ctx, "web", types.MergePatchType, patch, metav1.PatchOptions{}); !apierrors.IsForbidden(err) {
-			who.t.Errorf("%s of another's workload: %v", annotation, err)
+		if _, err := who.client.AppsV1().Deployments(who.theirs).Patch(who.Ctx(), "web", types.MergePatchType, patch, metav1.PatchOptions{}); !apierrors.IsForbidden(err) {
+			who.T.Errorf("%s of another's workload: %v", annotation, err)
 		}
 	}
 	control := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "reroll-control"}, Data: map[string]string{"control.yaml": "freeze: {}"}}
-	if _, err := who.client.CoreV1().ConfigMaps("default").Create(who.ctx, control, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
-		who.t.Errorf("a freeze: %v", err)
+	if _, err := who.client.CoreV1().ConfigMaps("default").Create(who.Ctx(), control, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		who.T.Errorf("a freeze: %v", err)
 	}
 	before := who.deployment(who.own, "web").Generation
-	_, err := who.client.AppsV1().Deployments(who.own).Patch(who.ctx, "web", types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"1"}}}`), metav1.PatchOptions{})
-	who.must(err)
+	_, err := who.client.AppsV1().Deployments(who.own).Patch(who.Ctx(), "web", types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"1"}}}`), metav1.PatchOptions{})
+	who.Must(err)
 	who.generations(who.own, before+2, "web") // the annotation is one write, the roll the other
 	who.rollTheirs(2)
 }
@@ -75,8 +76,8 @@ func (who *tenant) noWrites() {
 // TestTokensOfNobody: a token that the API server did not make, or made for another service, lets nobody in.
 func TestTokensOfNobody(t *testing.T) {
 	who := newTenant(t)
-	elsewhere, err := account(who.ctx, who.own, "elsewhere", "another-service")
-	who.must(err)
+	elsewhere, err := account(who.Ctx(), who.own, "elsewhere", "another-service")
+	who.Must(err)
 	if code, answer := who.ask(who.token, http.MethodGet, "/api/v1/self", nil); code != http.StatusOK {
 		t.Errorf("the tenant's own: %d %s", code, answer)
 	}

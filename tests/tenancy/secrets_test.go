@@ -20,7 +20,7 @@ var moment = regexp.MustCompile(`,"at":"[^"]*"`)
 
 // said is what the REST API tells the tenant of one of their workloads and a Secret that it names, but for the names of both and the times.
 func (who *tenant) said(deployment, secret string) string {
-	who.t.Helper()
+	who.T.Helper()
 	w := who.record(who.token, who.own, deployment, 2)
 	w.Dependencies = slices.DeleteFunc(w.Dependencies, func(d map[string]any) bool { return !strings.Contains(fmt.Sprint(d["config"]), who.theirs) })
 	for _, d := range w.Dependencies {
@@ -29,13 +29,13 @@ func (who *tenant) said(deployment, secret string) string {
 		}
 	}
 	text, err := json.Marshal(w)
-	who.must(err)
+	who.Must(err)
 	query := url.Values{"configNamespace": {who.theirs}, "configKind": {"Secret"}, "configName": {secret}}
 	code, answer := who.ask(who.token, http.MethodGet, pathOf(who.own, deployment)+"?"+query.Encode(), nil)
 	var of struct {
 		Explanations json.RawMessage `json:"explanations"`
 	}
-	who.must(json.Unmarshal([]byte(answer), &of))
+	who.Must(json.Unmarshal([]byte(answer), &of))
 	explained := moment.ReplaceAllString(string(of.Explanations), "")
 	return strings.NewReplacer(`"`+deployment+`"`, "DEPLOYMENT", `"`+secret+`"`, "SECRET", "/"+secret, "/SECRET", "/"+deployment, "/DEPLOYMENT").
 		Replace(fmt.Sprintf("%s\n%d %s", text, code, explained))
@@ -63,7 +63,7 @@ func TestSecretsOfOthersAreAsAbsent(t *testing.T) {
 		who.generations(who.own, int64(n)+2, "made", "none")
 		compare()
 	}
-	who.must(who.owner().CoreV1().Secrets(who.theirs).Delete(who.ctx, "made", metav1.DeleteOptions{}))
+	who.Must(who.owner().CoreV1().Secrets(who.theirs).Delete(who.Ctx(), "made", metav1.DeleteOptions{}))
 	who.edit(who.client, who.own, "last")
 	who.generations(who.own, 5, "made", "none")
 	compare()
@@ -84,7 +84,7 @@ func TestSecretsOfOthersAreAsAbsent(t *testing.T) {
 
 // marks returns the names of the annotations and variables of a Deployment's template, sorted.
 func (who *tenant) marks(deployment string) (names []string) {
-	who.t.Helper()
+	who.T.Helper()
 	template := who.deployment(who.own, deployment).Spec.Template
 	for key := range template.Annotations {
 		names = append(names, key)

@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
 // tenant is the namespace of the hostile workloads.
@@ -20,8 +23,9 @@ const tenant = "hostile"
 // hostile is the tenant's part of the cluster.
 type hostile struct {
 	options
-	client kubernetes.Interface
-	edits  int
+	client  kubernetes.Interface
+	objects dynamic.Interface
+	edits   int
 }
 
 func crowdName(i int) string { return fmt.Sprintf("crowd-%d", i) }
@@ -96,17 +100,13 @@ func (h *hostile) createWorkloads(ctx context.Context) error {
 }
 
 func (h *hostile) create(ctx context.Context, w workload) error {
-	var err error
-	switch object := w.object.(type) {
-	case *appsv1.Deployment:
-		_, err = h.client.AppsV1().Deployments(tenant).Create(ctx, object, metav1.CreateOptions{})
-	case *appsv1.StatefulSet:
-		_, err = h.client.AppsV1().StatefulSets(tenant).Create(ctx, object, metav1.CreateOptions{})
-	case *batchv1.Job:
-		_, err = h.client.BatchV1().Jobs(tenant).Create(ctx, object, metav1.CreateOptions{})
-	case *batchv1.CronJob:
-		_, err = h.client.BatchV1().CronJobs(tenant).Create(ctx, object, metav1.CreateOptions{})
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.object)
+	if err != nil {
+		return err
 	}
+	object, resource := &unstructured.Unstructured{Object: content}, scenario.Resource(w.kind)
+	object.SetGroupVersionKind(resource.GroupVersion().WithKind(w.kind))
+	_, err = h.objects.Resource(resource).Namespace(tenant).Create(ctx, object, metav1.CreateOptions{})
 	return err
 }
 

@@ -9,11 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/tests/line"
@@ -33,36 +31,26 @@ func (o options) place(i int) place {
 	return place{fmt.Sprintf("team-%d", i%o.Namespaces), fmt.Sprintf("web-%d", i)}
 }
 
+// room is the namespace of an ordinary workload.
+func (s *site) room(p place) *line.Room { return &line.Room{T: s.t, Line: s.l, NS: p.namespace} }
+
 // createOrdinary creates the namespaces, configs and workloads. Every second one uses a Secret, and every second pair our own annotation.
-func (s *site) createOrdinary(ctx context.Context) error {
-	client := s.l.Kube.Client()
+func (s *site) createOrdinary() {
 	for i := range s.Namespaces {
-		if err := createNamespace(ctx, client, s.place(i).namespace); err != nil {
-			return err
-		}
+		s.must(createNamespace(s.t.Context(), s.l.Kube.Client(), s.place(i).namespace))
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
 	for i := range s.Ordinary {
-		g.Go(func() error {
-			p := s.place(i)
-			meta, from := metav1.ObjectMeta{Name: p.name, Namespace: p.namespace}, line.FromConfigMap(p.name)
-			var err error
-			if i%2 == 0 {
-				_, err = client.CoreV1().ConfigMaps(p.namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"k": "0"}}, metav1.CreateOptions{})
-			} else {
-				from = line.FromSecret(p.name)
-				_, err = client.CoreV1().Secrets(p.namespace).Create(ctx, &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"k": "0"}}, metav1.CreateOptions{})
-			}
-			if err != nil {
-				return err
-			}
-			annotation := []string{"reloader.stakater.com/auto", "reroll.dev/auto"}[i/2%2]
-			_, err = client.AppsV1().Deployments(p.namespace).Create(ctx, line.Deployment(p.namespace, p.name, map[string]string{annotation: "true"}, from), metav1.CreateOptions{})
-			return err
-		})
+		p := s.place(i)
+		from := line.FromConfigMap(p.name)
+		if i%2 == 0 {
+			s.room(p).Config(p.name, "0")
+		} else {
+			from = line.FromSecret(p.name)
+			s.room(p).Secret(p.name, "0")
+		}
+		annotation := []string{"reloader.stakater.com/auto", "reroll.dev/auto"}[i/2%2]
+		s.room(p).Deploy(p.name, map[string]string{annotation: "true"}, from)
 	}
-	return g.Wait()
 }
 
 func createNamespace(ctx context.Context, client kubernetes.Interface, name string) error {
@@ -71,25 +59,18 @@ func createNamespace(ctx context.Context, client kubernetes.Interface, name stri
 }
 
 // editAll edits the config of every ordinary workload once.
-func (s *site) editAll(ctx context.Context) error {
+func (s *site) editAll() {
 	s.edits++
-	core := s.l.Kube.Client().CoreV1()
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for i := range s.Ordinary {
 		<-tick.C
-		p := s.place(i)
-		var err error
-		if i%2 == 0 {
-			_, err = core.ConfigMaps(p.namespace).Patch(ctx, p.name, types.MergePatchType, fmt.Appendf(nil, `{"data":{"k":"%d"}}`, s.edits), metav1.PatchOptions{})
+		if p := s.place(i); i%2 == 0 {
+			s.room(p).Edit(p.name, fmt.Sprint(s.edits))
 		} else {
-			_, err = core.Secrets(p.namespace).Patch(ctx, p.name, types.MergePatchType, fmt.Appendf(nil, `{"stringData":{"k":"%d"}}`, s.edits), metav1.PatchOptions{})
-		}
-		if err != nil {
-			return err
+			s.room(p).EditSecret(p.name, fmt.Sprint(s.edits))
 		}
 	}
-	return nil
 }
 
 // hangs is the label of the objects that the silent webhook is asked about.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -48,13 +49,13 @@ func TestTenant(t *testing.T) {
 	}
 	t.Cleanup(l.Stop)
 	s := &site{options: options{Ordinary: 40, Namespaces: 5, Crowd: 1200, Names: 50_000, Keys: 13_000}, t: t, l: l}
-	s.must(s.createOrdinary(t.Context()))
+	s.createOrdinary()
 	line.Eventually(t, "the baselines", s.settled)
 	s.rolls, err = line.WatchRolls(t.Context(), l.Kube.Client(), "")
 	s.must(err)
 	t.Cleanup(s.rolls.Stop)
 
-	h := &hostile{options: s.options, client: l.Kube.Client()}
+	h := &hostile{options: s.options, client: l.Kube.Client(), objects: dynamic.NewForConfigOrDie(l.Kube.RESTConfig())}
 	s.must(h.createConfigs(t.Context()))
 	s.must(h.createWorkloads(t.Context()))
 	asked := s.silentWebhook()
@@ -95,7 +96,7 @@ func (s *site) must(err error) {
 // round edits the config of every ordinary workload and waits until all have rolled.
 func (s *site) round() {
 	s.t.Helper()
-	s.must(s.editAll(s.t.Context()))
+	s.editAll()
 	s.must(s.rolls.Wait(s.t.Context(), "team-", s.Ordinary, s.edits))
 }
 
@@ -119,9 +120,7 @@ func (s *site) settled(ctx context.Context) error {
 func (s *site) restart() {
 	s.t.Helper()
 	s.remember()
-	s.must(s.l.Reroll.Terminate(s.t.Context()))
-	s.must(s.l.Reroll.Start())
-	s.must(s.l.Reroll.WaitReady(s.t.Context()))
+	s.room(s.place(0)).Restart()
 }
 
 // remember takes down how much memory the process has had resident at most.

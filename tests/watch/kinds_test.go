@@ -1,42 +1,41 @@
 package watch
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// createEveryKind creates a workload of every kind, all called app and of ConfigMap c.
-func createEveryKind(t *testing.T, namespace string) []reloader.WorkloadRef {
+// everyKind has a workload of every kind, all called app and of ConfigMap c.
+const everyKind = `
+- {apiVersion: apps/v1, kind: Deployment, metadata: {name: app}, spec: {selector: {matchLabels: {app: a}}, template: TEMPLATE}}
+- {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: app}, spec: {selector: {matchLabels: {app: a}}, template: TEMPLATE}}
+- {apiVersion: apps/v1, kind: DaemonSet, metadata: {name: app}, spec: {selector: {matchLabels: {app: a}}, template: TEMPLATE}}
+- {apiVersion: batch/v1, kind: Job, metadata: {name: app}, spec: {template: ONCE}}
+- {apiVersion: batch/v1, kind: CronJob, metadata: {name: app}, spec: {schedule: "@daily", jobTemplate: {spec: {template: ONCE}}}}
+- {apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: app}, spec: {template: TEMPLATE}}
+- {apiVersion: apps.openshift.io/v1, kind: DeploymentConfig, metadata: {name: app}, spec: {selector: {app: a}, template: TEMPLATE}}
+`
+
+// createEveryKind creates them. A resource that is established may need a moment more until it is served.
+func createEveryKind(t *testing.T, namespace string) (refs []reloader.WorkloadRef) {
 	t.Helper()
-	client, o, meta := shared.Client(), metav1.CreateOptions{}, metav1.ObjectMeta{Name: "app"}
-	onFailure := template("c")
-	onFailure.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-	createDeployment(t, namespace, "app", "c")
-	_, err := client.AppsV1().StatefulSets(namespace).Create(t.Context(),
-		&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template("c")}}, o)
-	must(t, err)
-	_, err = client.AppsV1().DaemonSets(namespace).Create(t.Context(),
-		&appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template("c")}}, o)
-	must(t, err)
-	_, err = client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Template: onFailure}}, o)
-	must(t, err)
-	_, err = client.BatchV1().CronJobs(namespace).Create(t.Context(), &batchv1.CronJob{ObjectMeta: meta, Spec: batchv1.CronJobSpec{
-		Schedule: "@daily", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: onFailure}},
-	}}, o)
-	must(t, err)
-	create(t, workload.Rollout, namespace, "app", map[string]any{"template": looseTemplate("c")})
-	create(t, workload.DeploymentConfig, namespace, "app", map[string]any{"template": looseTemplate("c"), "selector": map[string]any{"app": "a"}})
-	var refs []reloader.WorkloadRef
+	const pod = `{metadata: {labels: {app: a}}, spec: {restartPolicy: POLICY, containers: [{name: main, image: x, envFrom: [{configMapRef: {name: c}}]}]}}`
+	manifest := "apiVersion: v1\nkind: List\nitems:" + strings.NewReplacer("TEMPLATE", strings.Replace(pod, "POLICY", "Always", 1), "ONCE", strings.Replace(pod, "POLICY", "OnFailure", 1)).Replace(everyKind)
+	poll(t, func() error {
+		cmd := shared.Command(t.Context(), "apply", "--namespace="+namespace, "--filename=-")
+		cmd.Stdin = strings.NewReader(manifest)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
 	for _, k := range workload.Kinds {
 		refs = append(refs, ref(k.Kind, namespace, "app"))
 	}

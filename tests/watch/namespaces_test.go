@@ -3,8 +3,6 @@ package watch
 import (
 	"testing"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -15,20 +13,9 @@ import (
 // permit lets a user watch workloads in one namespace, and nothing else.
 func permit(t *testing.T, namespace, user string) {
 	t.Helper()
-	rbac := shared.Client().RbacV1()
-	read := []string{"get", "list", "watch"}
-	_, err := rbac.Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"}, Verbs: read},
-		{APIGroups: []string{"batch"}, Resources: []string{"jobs", "cronjobs"}, Verbs: read},
-		{APIGroups: []string{"argoproj.io"}, Resources: []string{"rollouts"}, Verbs: read},
-	}}, metav1.CreateOptions{})
-	must(t, err)
-	_, err = rbac.RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
-		Subjects:   []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
-	}, metav1.CreateOptions{})
-	must(t, err)
+	kubectl(t, "create", "role", user, "--namespace="+namespace, "--verb=get,list,watch",
+		"--resource=deployments.apps,statefulsets.apps,daemonsets.apps,jobs.batch,cronjobs.batch,rollouts.argoproj.io")
+	kubectl(t, "create", "rolebinding", user, "--namespace="+namespace, "--role="+user, "--user="+user)
 }
 
 func TestNamedNamespacesNeedNoOtherPermission(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -171,23 +169,9 @@ func looseTemplate(config string) map[string]any {
 	}}}}
 }
 
-// template is the same for the kinds that every API server serves.
-func template(config string) corev1.PodTemplateSpec {
-	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "a"}},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{
-			Name: "main", Image: "x",
-			EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: config}}}},
-		}}},
-	}
-}
-
-var selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
-
 func createDeployment(t *testing.T, namespace, name, config string) reloader.WorkloadRef {
 	t.Helper()
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{Selector: selector, Template: template(config)}}
-	if _, err := shared.Client().AppsV1().Deployments(namespace).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+	if _, err := shared.Client().AppsV1().Deployments(namespace).Create(t.Context(), line.Deployment(namespace, name, nil, line.FromConfigMap(config)), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return ref("Deployment", namespace, name)

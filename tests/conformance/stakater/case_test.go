@@ -9,31 +9,17 @@ import (
 	"github.com/reroll-dev/reroll/tests/conformance/stakater"
 )
 
-// TestOperations: what is said to be shown by a test is shown by one that exists, and every section says something.
+// TestOperations: what is said to be shown by a test is shown by one that exists.
 func TestOperations(t *testing.T) {
 	shown, err := stakater.Operations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]bool{}
 	for _, s := range shown {
 		file, test, _ := strings.Cut(s.Test, ":")
 		text, err := os.ReadFile(filepath.Join("../../..", file))
 		if err != nil || !strings.Contains(string(text), "\nfunc "+test+"(t *testing.T)") {
 			t.Errorf("there is no test %s: %v", s.Test, err)
-		}
-		said[s.Section] = true
-	}
-	cases, err := stakater.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		said[c.Section] = true
-	}
-	for _, s := range stakater.Sections {
-		if !said[s.Number] {
-			t.Errorf("nothing is said about section %s, %s", s.Number, s.Title)
 		}
 	}
 }

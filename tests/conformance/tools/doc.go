@@ -2,6 +2,6 @@
 // fabric8's configmapcontroller and k8s-trigger-controller under Reroll: kept, or fixed on purpose.
 //
 // Each file in the folders next to this package that have the names of Tools is one case: what theirs does, what ours does and why, and a
-// scenario that shows ours on a real API server. docs/migrate-from-others.md sums up what is fixed. TestAdoption shows that Reroll takes over the workloads of these tools, and of xing's restart controller, without a roll, from the
-// marks that they have left. The tools themselves do not run here: what they do is restated from their sources.
+// scenario that shows ours on a real API server. docs/migrate-from-others.md sums up what is fixed. The tools themselves do not run here: what they do is
+// restated from their sources.
 package tools
