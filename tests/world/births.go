@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,4 +78,37 @@ func (b *births) note(events watch.Interface) {
 		b.seen[key][job.GetUID()] = true
 		b.mu.Unlock()
 	}
+}
+
+// Stop ends Reroll.
+func (w *World) Stop(ctx context.Context) error { return w.line.Reroll.Terminate(ctx) }
+
+// Kill ends Reroll without warning.
+func (w *World) Kill(context.Context) error {
+	w.line.Reroll.Kill()
+	return nil
+}
+
+// Start starts Reroll again and returns when it is ready.
+func (w *World) Start(ctx context.Context) error {
+	if w.options.Restart == nil {
+		return fmt.Errorf("this world's reroll is not its own")
+	}
+	return w.options.Restart(ctx)
+}
+
+// jobsOf returns the Jobs that a CronJob controls.
+func (w *World) jobsOf(ctx context.Context, ref scenario.Ref) ([]unstructured.Unstructured, error) {
+	_, namespace, name, err := ref.Split()
+	if err != nil {
+		return nil, err
+	}
+	list, err := w.in("Job", namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list.Items, func(job unstructured.Unstructured) bool {
+		owner := metav1.GetControllerOf(&job)
+		return owner == nil || owner.Kind != "CronJob" || owner.Name != name
+	}), nil
 }

@@ -2,9 +2,12 @@ package world
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -63,4 +66,23 @@ func (w *World) reloadsOf(ctx context.Context, ref scenario.Ref) ([]map[string]a
 	}
 	err = w.line.Reroll.Get(ctx, "/api/v1/reloads?"+query.Encode(), &page)
 	return page.Items, err
+}
+
+// Template returns the pod template of a workload.
+func (w *World) Template(ctx context.Context, ref scenario.Ref) (*corev1.PodTemplateSpec, error) {
+	live, err := w.get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if live == nil {
+		return nil, fmt.Errorf("%s does not exist", ref)
+	}
+	obj, err := scenario.New(live.GetKind())
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, obj); err != nil {
+		return nil, err
+	}
+	return scenario.Template(obj), nil
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -284,56 +283,4 @@ func (w *World) Generation(ctx context.Context, ref scenario.Ref) (int64, error)
 		return w.jobs.count(ctx, w, ref, live)
 	}
 	return live.GetGeneration(), nil
-}
-
-// Template returns the pod template of a workload.
-func (w *World) Template(ctx context.Context, ref scenario.Ref) (*corev1.PodTemplateSpec, error) {
-	live, err := w.get(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	if live == nil {
-		return nil, fmt.Errorf("%s does not exist", ref)
-	}
-	obj, err := scenario.New(live.GetKind())
-	if err != nil {
-		return nil, err
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, obj); err != nil {
-		return nil, err
-	}
-	return scenario.Template(obj), nil
-}
-
-// Stop ends Reroll.
-func (w *World) Stop(ctx context.Context) error { return w.line.Reroll.Terminate(ctx) }
-
-// Kill ends Reroll without warning.
-func (w *World) Kill(context.Context) error {
-	w.line.Reroll.Kill()
-	return nil
-}
-
-// Start starts Reroll again and returns when it is ready.
-func (w *World) Start(ctx context.Context) error {
-	if w.options.Restart == nil {
-		return fmt.Errorf("this world's reroll is not its own")
-	}
-	return w.options.Restart(ctx)
-}
-
-// jobsOf returns the Jobs that a CronJob controls.
-func (w *World) jobsOf(ctx context.Context, ref scenario.Ref) ([]unstructured.Unstructured, error) {
-	_, namespace, name, err := ref.Split()
-	if err != nil {
-		return nil, err
-	}
-	list, err := w.in("Job", namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(list.Items, func(job unstructured.Unstructured) bool {
-		owner := metav1.GetControllerOf(&job)
-		return owner == nil || owner.Kind != "CronJob" || owner.Name != name
-	}), nil
 }
