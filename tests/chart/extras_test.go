@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 )
 
 // custom returns the objects of a kind that Kubernetes itself does not have.
@@ -49,24 +48,6 @@ func TestAlertsAreThoseOfTheShape(t *testing.T) {
 	}
 }
 
-// ruleFile is where Prometheus reads the alerts of a PrometheusRule from.
-func ruleFile(t *testing.T, args ...string) string {
-	t.Helper()
-	found := custom(decode(t, render(t, append([]string{"--set", "metrics.prometheusRule.enabled=true"}, args...)...)), "PrometheusRule")
-	if len(found) != 1 {
-		t.Fatalf("%d PrometheusRules", len(found))
-	}
-	text, err := yaml.Marshal(found[0].Object["spec"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "alerts.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // TestAbsenceOnPurposeIsNoAlert: who wants no API is not told for ever that there is none.
 func TestAbsenceOnPurposeIsNoAlert(t *testing.T) {
 	for set, want := range map[string]bool{
@@ -78,14 +59,11 @@ func TestAbsenceOnPurposeIsNoAlert(t *testing.T) {
 		"replicaCount=0":     false,
 		"mode=split,nats.url=nats://n:4222,ingest.replicaCount=0": true,
 	} {
-		text, err := os.ReadFile(ruleFile(t, "--set", set))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Contains(string(text), "alert: RerollAPIAbsent"); got != want {
+		text := render(t, "--set", "metrics.prometheusRule.enabled=true", "--set", set)
+		if got := strings.Contains(text, "alert: RerollAPIAbsent"); got != want {
 			t.Errorf("%s: an alert about an absent API: %t, want %t", set, got, want)
 		}
-		if !strings.Contains(string(text), "alert: RerollAPIFails") {
+		if !strings.Contains(text, "alert: RerollAPIFails") {
 			t.Errorf("%s: there is no other alert about the API", set)
 		}
 	}

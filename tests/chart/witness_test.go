@@ -3,13 +3,8 @@ package chart_test
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,9 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
 )
@@ -46,30 +38,11 @@ func newWitness(t *testing.T, cluster *rig.Cluster, user string) *witness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &witness{Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	forward := httputil.NewSingleHostReverseProxy(target)
-	forward.Transport, forward.ModifyResponse = transport, w.note
-	forward.ErrorLog = log.New(io.Discard, "", 0) // watches end in the middle
-	server := httptest.NewServer(forward)
-	t.Cleanup(func() {
-		server.CloseClientConnections() // watches would continue
-		server.Close()
+	w := &witness{}
+	w.Kubeconfig = rig.Between(t, config, func(forward *httputil.ReverseProxy) http.Handler {
+		forward.ModifyResponse = w.note
+		return forward
 	})
-	file := clientcmdapi.NewConfig()
-	file.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL}
-	file.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
-	file.CurrentContext = "c"
-	if err := clientcmd.WriteToFile(*file, w.Kubeconfig); err != nil {
-		t.Fatal(err)
-	}
 	return w
 }
 

@@ -7,15 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	rig "github.com/reroll-dev/reroll/tests/kube"
 )
 
 // proxy stands between a process and the API server. Once it is told to, it lets a number of requests pass and fails all others: for
@@ -38,39 +34,23 @@ type proxy struct {
 
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
-	config := cluster.RESTConfig()
-	target, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(target)
-	forward.Transport = transport
-	p := &proxy{left: -1, forward: forward, Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		passes, reaches := p.take(r)
-		switch {
-		case p.holds(r):
-		case passes:
-			forward.ServeHTTP(w, r)
-			return
-		case reaches:
-			forward.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		p.die()
-		panic(http.ErrAbortHandler) // cuts the connection
-	}))
-	t.Cleanup(server.Close)
-	file := clientcmdapi.NewConfig()
-	file.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL}
-	file.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
-	file.CurrentContext = "c"
-	if err := clientcmd.WriteToFile(*file, p.Kubeconfig); err != nil {
-		t.Fatal(err)
-	}
+	p := &proxy{left: -1}
+	p.Kubeconfig = rig.Between(t, cluster.RESTConfig(), func(forward *httputil.ReverseProxy) http.Handler {
+		p.forward = forward
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			passes, reaches := p.take(r)
+			switch {
+			case p.holds(r):
+			case passes:
+				forward.ServeHTTP(w, r)
+				return
+			case reaches:
+				forward.ServeHTTP(httptest.NewRecorder(), r)
+			}
+			p.die()
+			panic(http.ErrAbortHandler) // cuts the connection
+		})
+	})
 	return p
 }
 
