@@ -67,7 +67,7 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 		if e == nil || !decided || v.Do != plan.Note && v.Do != plan.Nothing || e.opened != opened {
 			continue
 		}
-		if changes := b.explained(t, c, v); len(changes) > 0 && v.Reason != reloader.ReasonBaseline && v.Reason != reloader.ReasonAppeared {
+		if changes := b.explained(t, c, v); len(changes) > 0 && slices.Contains(reloader.Outcomes, v.Reason) {
 			noted[v.Reason] = append(noted[v.Reason], b.scribe.causes(t, c, changes)...)
 		}
 		if v.Rule == plan.NotWanted {

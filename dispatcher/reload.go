@@ -58,7 +58,7 @@ func (x *scribe) rolled(did done) reloader.Reload {
 	if r.Attempts = t.attempts + 1; r.Outcome == reloader.ReasonReloaded {
 		r.ID = x.rollID(t, did.state)
 	}
-	if t.hold != nil && !slices.Contains(lagReasons, t.hold.Reason) {
+	if t.hold != nil && !slices.Contains(reloader.LagReasons, t.hold.Reason) {
 		r.HeldBy = t.hold.Reason
 	}
 	if len(did.rolled) == 0 {

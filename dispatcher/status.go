@@ -11,13 +11,6 @@ import (
 // maxSelectorText bounds the selector of a pause as the status shows it.
 const maxSelectorText = 512
 
-// lagReasons hold a workload back for no longer than Reroll and the API server take: it lags, without a reason to wait. Failing is
-// Retrying that has lasted.
-var lagReasons = []reloader.Reason{
-	reloader.ReasonRetrying, reloader.ReasonFailing, reloader.ReasonRateLimited, reloader.ReasonConcurrencyLimited,
-	reloader.ReasonWaitingForNamespace,
-}
-
 // Status returns what the dispatcher knows of its cluster now. The caller adds the rest: version, faults, sources and feeds.
 func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
@@ -35,7 +28,7 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 		s.Held = waiting.Held
 	}
 	for reason, since := range waiting.Oldest {
-		if reason == "" || slices.Contains(lagReasons, reason) {
+		if reason == "" || slices.Contains(reloader.LagReasons, reason) {
 			s.OldestPendingAt = earlierOf(s.OldestPendingAt, now.Add(-since))
 		}
 	}

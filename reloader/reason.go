@@ -96,18 +96,20 @@ type ReasonInfo struct {
 }
 
 // place is where a reason can stand: one or several.
-type place uint8
+type place uint16
 
 const (
 	// asks and declines are those of a dependency.
 	asks place = 1 << iota
 	declines
-	// ends are results of decisions; recorded ones are those of a Reload.
+	// ends are results of decisions; recorded ones are those of a Reload. After one of the newest, the workload runs with the newest content.
 	ends
 	recorded
-	// holds are those of a Hold; a deadLetter does not end by itself.
+	newest
+	// holds are those of a Hold; a deadLetter does not end by itself, and one that lags is no reason to wait.
 	holds
 	deadLetter
+	lags
 	// rollsOut are those of a Rollout; decided ones are final.
 	rollsOut
 	decided
@@ -131,31 +133,31 @@ var Reasons = []ReasonInfo{
 	{ReasonConfigUnselected, declines | recorded, "is not affected: the config's labels are not selected", "Check `scope.resourceLabelSelector`.", ""},
 	{ReasonNotShared, declines | recorded, "names a config of another namespace that does not exist, or is not shared with this one", "The owner of the config puts `reroll.dev/share-with` on it.", ""},
 	{ReasonKeysUnused, declines | recorded, "asks for this config, and only keys that do not count have changed", "Check `reroll.dev/keys` on the workload.", ""},
-	{ReasonAlreadyCurrent, ends | recorded, "already had the mark of this content", "", ""},
+	{ReasonAlreadyCurrent, ends | recorded | newest, "already had the mark of this content", "", ""},
 	{ReasonBaseline, ends, "was first seen with this content", "", ""},
 	{ReasonAppeared, ends, "does not roll for a config that is created", "Run `reroll reload` if its pods need the config, or set `reload.onCreate`.", "reroll reload {workload}"},
 	{ReasonDryRun, ends | recorded, "would have been rolled; this is a dry run", "Set `dryRun: false`.", ""},
-	{ReasonFailing, ends | holds | recorded | deadLetter, "could not be patched many times in a row, and is retried every five minutes", "Read the error in `reroll explain`. `reroll retry` tries at once.", "reroll retry {workload}"},
+	{ReasonFailing, ends | holds | recorded | deadLetter | lags, "could not be patched many times in a row, and is retried every five minutes", "Read the error in `reroll explain`. `reroll retry` tries at once.", "reroll retry {workload}"},
 	{ReasonFinished, ends | recorded, "has finished, and nothing of it runs with the old content", "", ""},
 	{ReasonInvalid, ends | holds | recorded | deadLetter, "could not be marked", "Fix the error that `reroll explain` shows.", "reroll retry {workload}"},
 	{ReasonNamespaceEnds, ends | recorded, "is in a namespace that is being deleted", "", ""},
 	{ReasonNotified, ends | recorded, "was reported to the webhook instead of being rolled", "Check the receiver of the webhook.", ""},
 	{ReasonPaused, ends | holds, "got a new mark, and rolls when its pause period ends", "Wait.", ""},
-	{ReasonPodsNewer, ends | recorded, "has only pods that started after the change", "", ""},
+	{ReasonPodsNewer, ends | recorded | newest, "has only pods that started after the change", "", ""},
 	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched: the API server refused permanently", "Fix the error that `reroll explain` shows, such as a missing permission; then `reroll retry`.", "reroll retry {workload}"},
 	{ReasonReloaded, ends | recorded, "got a new mark and rolls", "", ""},
-	{ReasonReverted, ends | recorded, "already runs with the content that the config was reverted to", "", ""},
+	{ReasonReverted, ends | recorded | newest, "already runs with the content that the config was reverted to", "", ""},
 	{ReasonSuspended, ends | recorded, "is suspended, and starts with the new content when resumed", "", ""},
 	{ReasonWorkloadGone, ends, "is gone or no longer asks for this config", "", ""},
-	{ReasonRetrying, holds, "could not be patched yet, and is retried", "Wait. It becomes `Failing` if it lasts.", ""},
+	{ReasonRetrying, holds | lags, "could not be patched yet, and is retried", "Wait. It becomes `Failing` if it lasts.", ""},
 	{ReasonFrozen, holds, "is held back: all reloads are frozen", "`reroll status` says why. `reroll resume -A` ends it.", ""},
 	{ReasonPausedByOperator, holds, "is held back: its reloads are paused by an operator", "`reroll resume` ends it.", "reroll resume {pause}"},
 	{ReasonOutsideWindow, holds, "is held back: no maintenance window is open", "Wait, or change the window.", "reroll reload {workload}"},
 	{ReasonTooSoon, holds, "is held back: it was rolled less than the minimum interval ago", "Wait, or lower `reroll.dev/min-interval` or `rolloutLimits.minReloadInterval`.", ""},
 	{ReasonFlapping, holds, "is held back: it rolled so often recently that something seems to keep changing its config", "Stop the writer that `reroll get changes` shows; see [the alert](alerts-and-metrics.md#rerollflapping).", "reroll get reloads -n {namespace}"},
-	{ReasonRateLimited, holds, "is held back by the limit on reloads per minute", "Wait, or raise `rolloutLimits.reloadsPerMinute`.", ""},
-	{ReasonConcurrencyLimited, holds, "is held back until fewer workloads roll out at the same time", "Wait, or raise `rolloutLimits.maxConcurrentRollouts`.", ""},
-	{ReasonWaitingForNamespace, holds, "is held back: the API server does not answer patches of other workloads in its namespace", "Check the API server, and admission webhooks of this namespace.", ""},
+	{ReasonRateLimited, holds | lags, "is held back by the limit on reloads per minute", "Wait, or raise `rolloutLimits.reloadsPerMinute`.", ""},
+	{ReasonConcurrencyLimited, holds | lags, "is held back until fewer workloads roll out at the same time", "Wait, or raise `rolloutLimits.maxConcurrentRollouts`.", ""},
+	{ReasonWaitingForNamespace, holds | lags, "is held back: the API server does not answer patches of other workloads in its namespace", "Check the API server, and admission webhooks of this namespace.", ""},
 	{ReasonMissingConfig, holds, "is held back: a config or key that its pods require is missing", "Create what the hold names, or remove the reference.", ""},
 	{ReasonWaitingForStep, holds, "is held back until the workloads before it have rolled out", "Wait for the rollouts that the message names.", "reroll status"},
 	{ReasonHalted, holds, "is held back: the change did not roll out on a workload before it", "Correct the config, or fix or `reroll retry` the stalled workload; see [rollouts](rollouts.md#after-a-reload).", "reroll status"},
@@ -167,8 +169,11 @@ var Reasons = []ReasonInfo{
 }
 
 var (
-	// HoldReasons are those of a Hold, and DeadLetterReasons those of one that does not end by itself: it needs attention.
-	HoldReasons, DeadLetterReasons = reasonsIn(holds), reasonsIn(deadLetter)
+	// HoldReasons are those of a Hold, and DeadLetterReasons those of one that does not end by itself: it needs attention. One of LagReasons lasts no
+	// longer than Reroll and the API server take.
+	HoldReasons, DeadLetterReasons, LagReasons = reasonsIn(holds), reasonsIn(deadLetter), reasonsIn(lags)
+	// NewestReasons are those of a workload that was not rolled and runs with the newest content.
+	NewestReasons = reasonsIn(newest)
 	// RolloutResults are those of a Rollout that is decided.
 	RolloutResults = reasonsIn(decided)
 	// Declines are why a dependency does not ask for a reload.

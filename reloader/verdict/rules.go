@@ -138,7 +138,7 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", config, at)
 	case how == reloader.ReasonReloaded:
 		v.Message = fmt.Sprintf("The workload runs with the newest content. It last rolled for %s, at %s.", config, at)
-	case how == reloader.ReasonAlreadyCurrent, how == reloader.ReasonPodsNewer, how == reloader.ReasonReverted, how == reloader.ReasonRolledOut:
+	case slices.Contains(reloader.NewestReasons, how):
 		v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", how.Says(), config, at)
 	}
 	if roll.Undone {
