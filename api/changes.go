@@ -14,17 +14,17 @@ import (
 
 // ChangeFilter is what a listing of changes can be narrowed to. An empty field does not narrow it.
 type ChangeFilter struct {
-	Cluster          string       `query:"cluster" maxLength:"63" example:"local" doc:"Only changes in this cluster."`
-	Namespace        string       `query:"namespace" maxLength:"63" example:"shop" doc:"Only changes of configs in this namespace."`
-	ConfigKind       string       `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only changes of configs of this kind."`
-	Name             string       `query:"name" maxLength:"253" doc:"Only changes of configs of this name."`
-	Type             string       `query:"type" enum:"Baseline,Updated,Created,Deleted" doc:"Only changes of this type."`
-	IncludeBaselines bool         `query:"includeBaselines" doc:"Also show baselines, the first sight of each config. They are hidden otherwise, unless type asks for them."`
-	WorkloadKind     string       `query:"workloadKind" maxLength:"63" doc:"Only changes that reached a workload of this kind." example:"Deployment"`
-	WorkloadName     string       `query:"workloadName" maxLength:"253" doc:"Only changes that reached a workload of this name."`
-	Outcome          view.Outcome `query:"outcome" doc:"Only changes with a reload that has this outcome."`
-	User             string       `query:"user" maxLength:"512" doc:"Only changes that this user may have made."`
-	Since            time.Time    `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only changes verified at this time or later (RFC 3339)."`
+	Cluster          string              `query:"cluster" maxLength:"63" example:"local" doc:"Only changes in this cluster."`
+	Namespace        string              `query:"namespace" maxLength:"63" example:"shop" doc:"Only changes of configs in this namespace."`
+	ConfigKind       reloader.ConfigKind `query:"configKind" doc:"Only changes of configs of this kind."`
+	Name             string              `query:"name" maxLength:"253" doc:"Only changes of configs of this name."`
+	Type             string              `query:"type" enum:"Baseline,Updated,Created,Deleted" doc:"Only changes of this type."`
+	IncludeBaselines bool                `query:"includeBaselines" doc:"Also show baselines, the first sight of each config. They are hidden otherwise, unless type asks for them."`
+	WorkloadKind     string              `query:"workloadKind" maxLength:"63" doc:"Only changes that reached a workload of this kind." example:"Deployment"`
+	WorkloadName     string              `query:"workloadName" maxLength:"253" doc:"Only changes that reached a workload of this name."`
+	Outcome          view.Outcome        `query:"outcome" doc:"Only changes with a reload that has this outcome."`
+	User             string              `query:"user" maxLength:"512" doc:"Only changes that this user may have made."`
+	Since            time.Time           `query:"since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" patternDescription:"RFC 3339" doc:"Only changes verified at this time or later (RFC 3339)."`
 }
 
 func (f *ChangeFilter) match(c *reloader.Change) bool {
@@ -39,7 +39,7 @@ func (f *ChangeFilter) match(c *reloader.Change) bool {
 }
 
 // is reports whether a filter lets value through. An empty filter lets everything through.
-func is[S ~string](filter string, value S) bool { return filter == "" || filter == string(value) }
+func is[F, S ~string](filter F, value S) bool { return filter == "" || string(filter) == string(value) }
 
 // outcome judges what became of a change. One reload must meet all that is said about reloads.
 func (f *ChangeFilter) outcome(c *reloader.Change, reloads func(*reloader.Change) []*reloader.Reload) bool {
@@ -47,7 +47,7 @@ func (f *ChangeFilter) outcome(c *reloader.Change, reloads func(*reloader.Change
 		return true
 	}
 	return slices.ContainsFunc(reloads(c), func(r *reloader.Reload) bool {
-		return is(f.WorkloadKind, r.Workload.Kind) && is(f.WorkloadName, r.Workload.Name) && is(string(f.Outcome), r.Outcome)
+		return is(f.WorkloadKind, r.Workload.Kind) && is(f.WorkloadName, r.Workload.Name) && is(f.Outcome, r.Outcome)
 	})
 }
 

@@ -82,7 +82,7 @@ func configsToExplain(in *getWorkloadInput, w *reloader.WorkloadRecord) (configs
 	if f.ConfigName == "" || len(configs) > 0 {
 		return configs
 	}
-	named := reloader.Config{Cluster: f.ConfigCluster, Kind: reloader.ConfigKind(f.ConfigKind), Namespace: f.ConfigNamespace, Name: f.ConfigName}
+	named := reloader.Config{Cluster: f.ConfigCluster, Kind: f.ConfigKind, Namespace: f.ConfigNamespace, Name: f.ConfigName}
 	if named.Cluster == in.Cluster {
 		named.Cluster = ""
 	}

@@ -20,11 +20,11 @@ const (
 
 // SupposedChange is one config that is supposed to change.
 type SupposedChange struct {
-	Cluster   string   `json:"cluster" minLength:"1" maxLength:"63" doc:"The config's cluster."`
-	Kind      string   `json:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The config's kind."`
-	Namespace string   `json:"namespace" minLength:"1" maxLength:"63" doc:"The config's namespace."`
-	Name      string   `json:"name" minLength:"1" maxLength:"253" doc:"The config's name."`
-	Keys      []string `json:"keys,omitempty" required:"false" maxItems:"100" doc:"The keys that are supposed to change. Any if absent."`
+	Cluster   string              `json:"cluster" minLength:"1" maxLength:"63" doc:"The config's cluster."`
+	Kind      reloader.ConfigKind `json:"kind" doc:"The config's kind."`
+	Namespace string              `json:"namespace" minLength:"1" maxLength:"63" doc:"The config's namespace."`
+	Name      string              `json:"name" minLength:"1" maxLength:"253" doc:"The config's name."`
+	Keys      []string            `json:"keys,omitempty" required:"false" maxItems:"100" doc:"The keys that are supposed to change. Any if absent."`
 }
 
 // ImpactQuestion is several configs that are supposed to change.
@@ -54,7 +54,7 @@ func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsO
 	now, complete := time.Now(), true
 	general, late := a.warnings(ctx), a.late(now)
 	for _, c := range in.Body.Configs {
-		config := reloader.Config{Kind: reloader.ConfigKind(c.Kind), Namespace: c.Namespace, Name: c.Name}
+		config := reloader.Config{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
 		s := view.Supposed{Key: projection.KeyOf(c.Cluster, config), Keys: c.Keys, Clusters: map[string]*projection.ClusterState{}, Now: now}
 		seen := a.suppose(ctx, &s)
 		if seen.fault != nil {

@@ -37,7 +37,7 @@ func get1[V any](t testing.TB, f *fixture, target string) V {
 func impactOf(t testing.TB, f *fixture, config string, keys ...string) view.Impact {
 	t.Helper()
 	parts := strings.Split(config, "/")
-	body, err := json.Marshal(ImpactQuestion{Configs: []SupposedChange{{Cluster: parts[0], Namespace: parts[1], Kind: parts[2], Name: parts[3], Keys: keys}}})
+	body, err := json.Marshal(ImpactQuestion{Configs: []SupposedChange{{Cluster: parts[0], Namespace: parts[1], Kind: reloader.ConfigKind(parts[2]), Name: parts[3], Keys: keys}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,10 +36,10 @@ func (f *WorkloadFilter) matchEdges(w *reloader.WorkloadRecord) bool {
 
 // ConfigFilter is what a listing can be narrowed to by one config. An empty field does not narrow it.
 type ConfigFilter struct {
-	ConfigKind      string `query:"configKind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"Only what is about a config of this kind."`
-	ConfigName      string `query:"configName" maxLength:"253" example:"settings" doc:"Only what is about a config of this name."`
-	ConfigNamespace string `query:"configNamespace" maxLength:"63" example:"shop" doc:"Only what is about a config of this namespace, which need not be the workload's own."`
-	ConfigCluster   string `query:"configCluster" maxLength:"63" example:"local" doc:"Only what is about a config of this cluster, which need not be the workload's own."`
+	ConfigKind      reloader.ConfigKind `query:"configKind" doc:"Only what is about a config of this kind."`
+	ConfigName      string              `query:"configName" maxLength:"253" example:"settings" doc:"Only what is about a config of this name."`
+	ConfigNamespace string              `query:"configNamespace" maxLength:"63" example:"shop" doc:"Only what is about a config of this namespace, which need not be the workload's own."`
+	ConfigCluster   string              `query:"configCluster" maxLength:"63" example:"local" doc:"Only what is about a config of this cluster, which need not be the workload's own."`
 }
 
 func (f *ConfigFilter) all() bool { return *f == ConfigFilter{} }
@@ -57,7 +57,7 @@ type StateFilter struct {
 }
 
 func (f *StateFilter) match(v verdict.Verdict) bool {
-	return is(string(f.State), v.State) && (!f.Unsettled || !v.State.Settled())
+	return is(f.State, v.State) && (!f.Unsettled || !v.State.Settled())
 }
 
 // clusterOf returns what looks up the cluster of a workload, once for each cluster.

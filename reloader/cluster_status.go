@@ -89,7 +89,7 @@ type FeedStatus struct {
 
 // QuietKind is a kind of config whose audit events do not come in from an API server.
 type QuietKind struct {
-	Kind   ConfigKind `json:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The kind."`
+	Kind   ConfigKind `json:"kind" doc:"The kind."`
 	LastAt time.Time  `json:"lastAt,omitzero" doc:"When the last canary of that kind came back. Absent if none has since the dispatcher started."`
 }
 

@@ -30,8 +30,8 @@ type ConfigKindInfo struct {
 	Told string
 }
 
-// ConfigKindTable describes every kind, in the order of display. kube/configs.go has the reads, and references are in
-// workload/references.go.
+// ConfigKindTable describes every kind, in the order of display. A kind of a group may not be installed. kube/configs.go reads those that are not made
+// like a ConfigMap, and references are in workload/references.go.
 var ConfigKindTable = []ConfigKindInfo{
 	{Kind: ConfigMap, Version: "v1", Resource: "configmaps"},
 	{Kind: Secret, Version: "v1", Resource: "secrets"},
@@ -41,10 +41,9 @@ var ConfigKindTable = []ConfigKindInfo{
 // ConfigKinds lists every kind in that order.
 var ConfigKinds = configKinds()
 
-func configKinds() []ConfigKind {
-	kinds := make([]ConfigKind, len(ConfigKindTable))
-	for i, of := range ConfigKindTable {
-		kinds[i] = of.Kind
+func configKinds() (kinds []ConfigKind) {
+	for _, of := range ConfigKindTable {
+		kinds = append(kinds, of.Kind)
 	}
 	return kinds
 }
@@ -67,7 +66,7 @@ func (of ConfigKindInfo) TellingResource() string { return cmp.Or(of.Told, of.Re
 // a Hint may say.
 type Config struct {
 	Cluster   string     `json:"cluster,omitempty" doc:"The cluster that owns the config, if it is not the one of the record."`
-	Kind      ConfigKind `json:"kind" enum:"ConfigMap,Secret,SecretProviderClass" doc:"The kind of the config."`
+	Kind      ConfigKind `json:"kind" doc:"The kind of the config."`
 	Namespace string     `json:"namespace" doc:"The namespace of the config."`
 	Name      string     `json:"name,omitempty" required:"true" doc:"The name of the config."`
 }

@@ -1,10 +1,8 @@
 package tests
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,23 +18,6 @@ func TestConfigKinds(t *testing.T) {
 	rbac, err := os.ReadFile("../helm/reroll/templates/_rbac.tpl")
 	if err != nil {
 		t.Fatal(err)
-	}
-	document, err := os.ReadFile("../api/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var api any
-	if err := json.Unmarshal(document, &api); err != nil {
-		t.Fatal(err)
-	}
-	lists := kindLists(api)
-	if len(lists) == 0 {
-		t.Error("the API lists the kinds nowhere")
-	}
-	for i, list := range lists {
-		if !slices.Equal(list, reloader.ConfigKinds) {
-			t.Errorf("list %d of the API has %v, the table %v", i, list, reloader.ConfigKinds)
-		}
 	}
 	for _, of := range reloader.ConfigKindTable {
 		if of.Kind.Info() != of {
@@ -64,26 +45,4 @@ func TestConfigKinds(t *testing.T) {
 			t.Errorf("%s: a workload that refers to it and asks for its references does not reload for it: %+v", of.Kind, d)
 		}
 	}
-}
-
-// kindLists returns the enumerations of an API document that have a kind of config.
-func kindLists(node any) (found [][]reloader.ConfigKind) {
-	switch node := node.(type) {
-	case map[string]any:
-		if enum, ok := node["enum"].([]any); ok && slices.Contains(enum, any(string(reloader.ConfigMap))) {
-			var list []reloader.ConfigKind
-			for _, kind := range enum {
-				list = append(list, reloader.ConfigKind(fmt.Sprint(kind)))
-			}
-			found = append(found, list)
-		}
-		for _, child := range node {
-			found = append(found, kindLists(child)...)
-		}
-	case []any:
-		for _, child := range node {
-			found = append(found, kindLists(child)...)
-		}
-	}
-	return found
 }

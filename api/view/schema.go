@@ -12,9 +12,10 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// Describe has the schemas of registry list the values of the domain's closed lists: reasons and states.
+// Describe has the schemas of registry list the values of the domain's closed lists: reasons, kinds of config and states.
 func Describe(registry huma.Registry) {
 	registry.RegisterTypeAlias(reflect.TypeFor[reloader.Reason](), reflect.TypeFor[reason]())
+	registry.RegisterTypeAlias(reflect.TypeFor[reloader.ConfigKind](), reflect.TypeFor[configKind]())
 	registry.RegisterTypeAlias(reflect.TypeFor[verdict.State](), reflect.TypeFor[State]())
 }
 
@@ -38,6 +39,14 @@ func (reason) Schema(registry huma.Registry) *huma.Schema {
 	return listed(registry, "Reason", "One of the closed list of reasons above.", reasons())
 }
 
+// configKind stands for reloader.ConfigKind in schemas.
+type configKind string
+
+// Schema describes the closed list of kinds of config.
+func (configKind) Schema(huma.Registry) *huma.Schema {
+	return listed(nil, "", "", reloader.ConfigKinds)
+}
+
 // State is a verdict.State as a parameter.
 type State string
 
@@ -50,9 +59,7 @@ func (State) Schema(registry huma.Registry) *huma.Schema {
 type Outcome string
 
 // Schema describes the closed list of outcomes.
-func (Outcome) Schema(huma.Registry) *huma.Schema {
-	return listed(nil, "", "", reloader.Outcomes)
-}
+func (Outcome) Schema(huma.Registry) *huma.Schema { return listed(nil, "", "", reloader.Outcomes) }
 
 // listed returns a schema of a closed list. With a registry the list stands there, once, and the result refers to it.
 func listed[S ~string](registry huma.Registry, name, doc string, values []S) *huma.Schema {

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -36,12 +37,12 @@ type Content struct {
 	objects map[string]string
 }
 
-// OfConfigMap returns the content of cm: data and binaryData. A nil cm gives the zero Content.
+// OfConfigMap returns the content of cm, or of an object of another kind that is made like one: data and binaryData. A nil cm gives the zero Content.
 func OfConfigMap(cm *corev1.ConfigMap) Content {
 	if cm == nil {
 		return Content{}
 	}
-	id := reloader.Config{Kind: reloader.ConfigMap, Namespace: cm.Namespace, Name: cm.Name}
+	id := reloader.Config{Kind: cmp.Or(reloader.ConfigKind(cm.Kind), reloader.ConfigMap), Namespace: cm.Namespace, Name: cm.Name}
 	return Content{config: id, data: cm.Data, binary: cm.BinaryData}
 }
 

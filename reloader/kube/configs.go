@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,7 +31,7 @@ func tellingResource(kind reloader.ConfigKind) schema.GroupVersionResource {
 	return of
 }
 
-// configReaders read a config of each kind with its content.
+// configReaders read a config of each kind with its content, if its object is not made like a ConfigMap, or is read often.
 var configReaders = map[reloader.ConfigKind]func(c *Cluster, ctx context.Context, config reloader.Config) (live.Object, error){
 	reloader.ConfigMap:           (*Cluster).configMap,
 	reloader.Secret:              (*Cluster).secret,
@@ -72,7 +72,18 @@ func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object,
 	if read, ok := configReaders[config.Kind]; ok {
 		return read(c, ctx, config)
 	}
-	return live.Object{}, fmt.Errorf("no such kind of config: %s", config.Kind)
+	return c.likeConfigMap(ctx, config)
+}
+
+// likeConfigMap reads a config whose object has the data and binaryData of a ConfigMap.
+func (c *Cluster) likeConfigMap(ctx context.Context, config reloader.Config) (live.Object, error) {
+	found, err := c.dynamic.Resource(resourceOf(config.Kind)).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+	if err != nil {
+		return live.Object{}, err
+	}
+	var obj corev1.ConfigMap
+	err = runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &obj)
+	return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfConfigMap(&obj)}, err
 }
 
 // List returns the configs of a kind in a namespace, each with its metadata; none if the API server does not serve the kind.

@@ -27,7 +27,7 @@ type Touch struct {
 // asks for metadata alone and keeps only name and version of each object. The permission that this takes, to list Secrets, also lets
 // their content be read.
 //
-// The Secrets Store CSI driver may be absent, or its resources refused: its watch then begins when it can.
+// A kind that is not part of Kubernetes may be absent, or refused: its watch then begins when it can.
 func (c *watching) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 	var synced []cache.InformerSynced
 	for _, kind := range reloader.ConfigKinds {
@@ -73,8 +73,8 @@ func (c *watching) watchConfigs(ctx context.Context, kind reloader.ConfigKind, n
 	handler := cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			switch {
-			case classes && initial && failed():
-				tell(obj, reloader.VerbUpdate) // it may have been rotated before the watch could begin
+			case initial && failed():
+				tell(obj, reloader.VerbUpdate) // it may have been written before the watch could begin
 			case !classes && !initial:
 				tell(obj, reloader.VerbCreate)
 			}
@@ -91,10 +91,10 @@ func (c *watching) watchConfigs(ctx context.Context, kind reloader.ConfigKind, n
 			}
 		},
 	}
-	informer := c.metadataInformer(tellingResource(kind), namespace, c.options.Scope.narrow)
-	has, failed, err := c.feed(informer, slimMeta(writer), handler, classes, func(err error) {
-		c.logger().Warn("rotations of SecretProviderClasses are not watched: grant list and watch on secretproviderclasspodstatuses; "+
-			"until then another source or the next sweep finds them", "namespace", namespace, "error", err)
+	resource := tellingResource(kind)
+	informer := c.metadataInformer(resource, namespace, c.options.Scope.narrow)
+	has, failed, err := c.feed(informer, slimMeta(writer), handler, resource.Group != "", func(err error) {
+		c.logger().Warn("not watched: grant list and watch; until then a sweep or another source finds changes", "resource", resource.Resource, "namespace", namespace, "error", err)
 	})
 	if err != nil {
 		return nil, err

@@ -212,7 +212,7 @@ func (f *fleet) answers(ctx context.Context, path string) error {
 	var question api.ImpactQuestion
 	for n := range 20 {
 		c := config(2 * n)
-		question.Configs = append(question.Configs, api.SupposedChange{Cluster: f.all[0].name, Kind: string(c.Kind), Namespace: c.Namespace, Name: c.Name})
+		question.Configs = append(question.Configs, api.SupposedChange{Cluster: f.all[0].name, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
 	}
 	var answer struct {
 		Items []struct{ Workloads []json.RawMessage }

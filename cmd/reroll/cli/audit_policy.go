@@ -9,20 +9,32 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/audit/policy"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // systemNamespaces are those whose configs change all the time and are seldom anybody's to reload.
 var systemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
 
+// reported returns the resources of an audit policy for the kinds of config that are external, or are not.
+func reported(external ...bool) (resources string) {
+	for _, of := range reloader.ConfigKindTable {
+		if slices.Contains(external, of.Kind.External()) {
+			resources += fmt.Sprintf("\n      - {group: %q, resources: [%s]}", of.Group, of.TellingResource())
+		}
+	}
+	return resources
+}
+
 // reportingRules report who wrote which config, and never its content.
-const reportingRules = `  # Who wrote which config, never its content.
+var reportingRules = `  # Who wrote which config, never its content.
   - level: Metadata
     verbs: [create, update, patch, delete, deletecollection]
-    resources: [{group: "", resources: [configmaps, secrets]}]
+    resources:` + reported(false) + `
   # What the Secrets Store CSI driver has rotated, for --enable-csi-integration.
   - level: Metadata
     verbs: [update, patch]
-    resources: [{group: secrets-store.csi.x-k8s.io, resources: [secretproviderclasspodstatuses]}]
+    resources:` + reported(true) + `
 `
 
 // ownPolicy returns an audit policy that reports writes of configs, and nothing else. Canaries are written to Reroll's own namespace, which therefore
@@ -41,9 +53,7 @@ rules:
   # Churn of the system's own configs. Delete this rule to reload workloads there.
   - level: None
     namespaces: [` + strings.Join(quiet, ", ") + `]
-    resources:
-      - {group: "", resources: [configmaps, secrets]}
-      - {group: secrets-store.csi.x-k8s.io, resources: [secretproviderclasspodstatuses]}
+    resources:` + reported(false, true) + `
 ` + reportingRules + "  - level: None\n"
 }
 

@@ -103,7 +103,7 @@ func (c *census) list(ctx context.Context, namespace string) error {
 			c.listed[kind] = metas
 		case !apierrors.IsForbidden(err):
 			return fmt.Errorf("list %ss of %s: %w", kind, namespace, err)
-		case kind != reloader.SecretProviderClass: // most clusters lack this kind, and answer so only to those who may list it
+		case kind.Info().Group == "": // most clusters lack the other kinds, and answer so only to those who may list it
 			c.warnings = append(c.warnings, fmt.Sprintf("%ss of %s may not be listed, so patterns match none of them here", kind, namespace))
 		}
 	}

@@ -160,7 +160,7 @@ func (f *impactFlags) supposed(s *session, args []string) (configs []api.Suppose
 			r.cluster = only.cluster
 		}
 		if !seen[r] {
-			configs = append(configs, api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: r.kind, Name: r.name, Keys: f.keys})
+			configs = append(configs, api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: reloader.ConfigKind(r.kind), Name: r.name, Keys: f.keys})
 		}
 		seen[r] = true
 	}
