@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,14 +50,12 @@ func (s *status) heard(h reloader.Hint) {
 	s.sources[h.Source] = source
 }
 
-// list returns the sources in a fixed order.
+// list returns the sources, sorted.
 func (s *status) list() (sources []reloader.SourceStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range []reloader.Source{reloader.SourceAudit, reloader.SourceShipped, reloader.SourceWatch, reloader.SourceSweep} {
-		if source, ok := s.sources[name]; ok {
-			sources = append(sources, source)
-		}
+	for _, name := range slices.Sorted(maps.Keys(s.sources)) {
+		sources = append(sources, s.sources[name])
 	}
 	return sources
 }
