@@ -162,7 +162,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(working, &settle, 1, d.changeQ, func(c reloader.Config) time.Duration { return d.storeChanges(working, c) })
 	work(working, &settle, 2, d.ledgerQ, func(namespace string) time.Duration { return d.keepStates(working, namespace) })
 	attend := d.workers.among(func(ref reloader.WorkloadRef) time.Duration { return d.roller.attend(working, ref) }, d.late)
-	resume := newFair(resumers, d.owedQ).among(func(ref reloader.WorkloadRef) time.Duration { return d.debts.pay(working, ref) }, func(reloader.WorkloadRef) {})
+	resume := newFair(resumers, d.owedQ).among(func(ref reloader.WorkloadRef) time.Duration { return d.debts.pay(working, ref) }, func(reloader.WorkloadRef) time.Duration { return 0 })
 	work(ctx, &begin, d.Workers, d.workloadQ, attend)
 	work(ctx, &begin, resumers, d.owedQ, resume)
 	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
@@ -220,9 +220,10 @@ func (d *Dispatcher) SetControl(c control.Control) {
 }
 
 // late has a workload that is due say that it waits for others of its namespace.
-func (d *Dispatcher) late(ref reloader.WorkloadRef) {
-	d.lock().gate.late(ref, time.Now())
-	d.unlock()
+func (d *Dispatcher) late(ref reloader.WorkloadRef) time.Duration {
+	b := d.lock()
+	defer d.unlock()
+	return b.gate.late(ref, time.Now())
 }
 
 func (d *Dispatcher) snapshot(now time.Time) metrics.Snapshot {

@@ -104,12 +104,16 @@ func (g *gate) hold(t *tracked, hold reloader.Hold, now time.Time) time.Duration
 	return wait
 }
 
-// late has a workload that is due say that it waits for others of its namespace.
-func (g *gate) late(ref reloader.WorkloadRef, now time.Time) {
+// late has a workload that is due say that it waits for others of its namespace, and returns when it may have to say so again; 0 if it has nothing to say.
+func (g *gate) late(ref reloader.WorkloadRef, now time.Time) time.Duration {
 	t := g.index.byRef[ref]
-	if t != nil && t.hold == nil && t.behind() && !now.Before(turn.Due(g.turn(t, now), now).Add(sayWaiting)) {
+	if t == nil || !t.behind() {
+		return 0
+	}
+	if t.hold == nil && !now.Before(turn.Due(g.turn(t, now), now).Add(sayWaiting)) {
 		g.hold(t, reloader.Hold{Reason: reloader.ReasonWaitingForNamespace}, now)
 	}
+	return sayWaiting
 }
 
 // peers are all workloads as one that waits for its turn sees them.

@@ -30,12 +30,12 @@ func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.Worklo
 	return &fair{q: q, free: workers, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{}}
 }
 
-// among returns do for the workers of the queue. late is called with a workload that waits.
-func (f *fair) among(do func(reloader.WorkloadRef) time.Duration, late func(reloader.WorkloadRef)) func(reloader.WorkloadRef) time.Duration {
+// among returns do for the workers of the queue. late is called with a workload that waits, and returns when it says so again although its turn has not
+// come; 0 if never.
+func (f *fair) among(do, late func(reloader.WorkloadRef) time.Duration) func(reloader.WorkloadRef) time.Duration {
 	return func(ref reloader.WorkloadRef) time.Duration {
 		if !f.enter(ref) {
-			late(ref)
-			return sayWaiting
+			return late(ref)
 		}
 		defer f.leave(ref.Namespace)
 		return do(ref)

@@ -23,6 +23,8 @@ type store struct {
 	lostChanges, lostRecords error
 	problems                 []string
 	announced                []reloader.Reload
+	// puts counts the records that were stored.
+	puts int
 }
 
 var _ dispatcher.History = (*store)(nil)
@@ -105,8 +107,17 @@ func (s *store) PutWorkload(_ context.Context, r reloader.WorkloadRecord) error 
 	defer s.mu.Unlock()
 	if s.lostRecords == nil {
 		s.records[r.Workload] = encode(r)
+		s.puts++
 	}
 	return s.lostRecords
+}
+
+// stored returns how many records were stored since it was called last.
+func (s *store) stored() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.puts = 0 }()
+	return s.puts
 }
 
 // DeleteWorkload deletes a record.

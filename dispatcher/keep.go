@@ -58,7 +58,7 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Durat
 	}
 	d.explain(ctx, ref)
 	b := d.lock()
-	waiting, record := b.toStore(ref)
+	waiting, record, recorded := b.toStore(ref)
 	d.unlock()
 	stored, err := d.storeReloads(ctx, waiting)
 	d.lock().records.stored(ref, stored)
@@ -66,7 +66,7 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Durat
 	switch {
 	case err != nil:
 	case record != nil:
-		err = d.History.PutWorkload(ctx, *record)
+		err = d.storeRecord(ctx, *record, recorded)
 	default:
 		err = d.History.DeleteWorkload(ctx, d.Cluster, ref)
 	}
@@ -79,6 +79,23 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Durat
 	}
 	d.Logger.Warn("the record of a workload is not stored yet", line...)
 	return again
+}
+
+// storeRecord stores r, unless the stored record, which has that print, says the same.
+func (d *keeper) storeRecord(ctx context.Context, r reloader.WorkloadRecord, recorded uint64) error {
+	news := printOf(r)
+	if news != 0 && news == recorded {
+		return nil
+	}
+	if err := d.History.PutWorkload(ctx, r); err != nil {
+		return err
+	}
+	b := d.lock()
+	defer d.unlock()
+	if t := b.index.byRef[r.Workload]; t != nil {
+		t.recorded = news
+	}
+	return nil
 }
 
 // storeReloads appends reloads, and returns how many it got through.
@@ -163,7 +180,8 @@ func (d *keeper) StoreAgain() {
 	for ref := range b.records.earlier {
 		d.recordQ.Add(ref)
 	}
-	for ref := range b.index.byRef {
+	for ref, t := range b.index.byRef {
+		t.recorded = 0
 		d.recordQ.Add(ref)
 	}
 }

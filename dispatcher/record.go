@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"encoding/json"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -56,17 +58,35 @@ func (r *records) stored(ref reloader.WorkloadRef, n int) {
 	}
 }
 
-// toStore returns what must be stored of a workload: its finished reloads, and its record; nil if the record must be deleted.
-func (b *board) toStore(ref reloader.WorkloadRef) ([]finished, *reloader.WorkloadRecord) {
-	waiting := slices.Clone(b.records.finished[ref])
+// toStore returns what must be stored of a workload: its finished reloads, and its record; nil if the record must be deleted. recorded is the print of
+// the record that is stored; 0 if that is not known.
+func (b *board) toStore(ref reloader.WorkloadRef) (waiting []finished, record *reloader.WorkloadRecord, recorded uint64) {
+	waiting = slices.Clone(b.records.finished[ref])
 	if t := b.index.byRef[ref]; t != nil {
 		r := b.scribe.record(t)
-		return waiting, &r
+		return waiting, &r, t.recorded
 	}
 	if r, kept := b.records.earlier[ref]; kept {
-		return waiting, &r
+		return waiting, &r, 0
 	}
-	return waiting, nil
+	return waiting, nil, 0
+}
+
+// recordNews has the record of t stored soon, unless the stored one says the same. A start would otherwise store all records again.
+func (b *board) recordNews(t *tracked) {
+	if t.recorded == 0 || printOf(b.scribe.record(t)) != t.recorded {
+		b.recordQ.AddAfter(t.w.Ref(), recordDelay)
+	}
+}
+
+// printOf returns a number that stands for what r says, whenever it was published.
+func printOf(r reloader.WorkloadRecord) uint64 {
+	r.UpdatedAt = time.Time{}
+	said := fnv.New64a()
+	if err := json.NewEncoder(said).Encode(r); err != nil {
+		return 0
+	}
+	return said.Sum64()
 }
 
 // adoptRecord gives t what an earlier process recorded of it: how it came to its entries, what held it back, and what it follows.
@@ -76,7 +96,7 @@ func (b *board) adoptRecord(t *tracked) {
 	if !ok || r.UID != string(t.w.UID) {
 		return
 	}
-	t.reload = r.LastReload
+	t.reload, t.recorded = r.LastReload, printOf(r)
 	for _, e := range r.Edges {
 		if edge := t.edges.Get(e.Config); edge != nil && strings.HasPrefix(e.Handled.Sum, t.state.Writes.Get(e.Config).Sum) {
 			edge.how, edge.at = e.Handled.How, e.Handled.At

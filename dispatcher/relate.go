@@ -17,7 +17,7 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 	}
 	ref := t.w.Ref()
 	if was, is := !before.absent && t.shows(c, before), !f.absent && t.shows(c, f); was != is || before.began.IsZero() {
-		b.recordQ.AddAfter(ref, recordDelay) // the record has what is missing
+		b.recordNews(t) // the record has what is missing
 	}
 	w, known := t.state.Writes.Find(c)
 	counting := t.counting(c, f)

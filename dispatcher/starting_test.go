@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
@@ -74,6 +76,28 @@ func TestStart(t *testing.T) {
 			}
 			w.pass(quiet)
 			w.crowdRolled(1)
+		},
+		"start stores the records that say something else": func(t *testing.T, w *world) {
+			w.crowd()
+			w.usually()
+			w.edited("2", 1)
+			w.stop()
+			w.store.stored()
+			w.settled()
+			if n := w.store.stored(); n != 0 {
+				t.Errorf("%d records were stored again, although nothing has changed", n)
+			}
+			w.stop()
+			w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/keys":"a"}}}`)))
+			p := w.settled()
+			if n := w.store.stored(); n != 1 {
+				t.Errorf("%d records were stored, want that of the workload that was edited meanwhile", n)
+			}
+			p.StoreAgain()
+			w.pass(quiet)
+			if n := w.store.stored(); n != 3 {
+				t.Errorf("%d records were stored after NATS may have lost them, want all 3", n)
+			}
 		},
 	})
 }

@@ -71,7 +71,7 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 	}
 	if !known || !before.Alike(w) {
 		b.reopen(t)
-		b.recordQ.Add(w.Ref())
+		b.recordNews(t)
 	}
 	b.complain(t, was.Problems)
 	if t.retries() {

@@ -36,6 +36,8 @@ type tracked struct {
 	rollout *rollout.Rollout
 	// reload is the ID of the last one, and damaged what is wrong with the annotation that has the State.
 	reload, damaged string
+	// recorded is the print of the record that is stored; 0 if that is not known.
+	recorded uint64
 }
 
 // carried is what a workload runs with: its State, and where that is from.
