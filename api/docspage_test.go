@@ -54,6 +54,7 @@ func renderDocs(spec *huma.OpenAPI) ([]byte, error) {
 			text, err := json.MarshalIndent(v, "", "  ")
 			return string(text), err
 		},
+		"shown":    shown,
 		"required": func(s *huma.Schema, name string) bool { return slices.Contains(s.Required, name) },
 		"codes":    func(o *huma.Operation) []string { return slices.Sorted(maps.Keys(o.Responses)) },
 	}).ParseFiles("testdata/docs.html")
@@ -66,6 +67,19 @@ func renderDocs(spec *huma.OpenAPI) ([]byte, error) {
 		return nil, fmt.Errorf("render the page of documentation: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// shown returns the properties of a schema that are not hidden: the document has those alone.
+func shown(s *huma.Schema) (map[string]*huma.Schema, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var document struct{ Properties map[string]any }
+	err = json.Unmarshal(text, &document)
+	found := maps.Clone(s.Properties)
+	maps.DeleteFunc(found, func(name string, _ *huma.Schema) bool { return document.Properties[name] == nil })
+	return found, err
 }
 
 // refOf returns what a schema or the items of its list refer to; empty if nothing.

@@ -112,7 +112,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	k.First.Taken = taken(w, f)
 	k.First.Joined = !k.AsOf.IsZero() && k.AsOf.Before(k.First.Written)
 	if k.Live.Shrunk = k.First.Taken; k.Known {
-		k.Live.Shrunk = shrunk(e, k)
+		k.Live.Shrunk = shrunk(e, e.last(b.Cluster, c), k)
 	}
 	if !slices.Contains(t.plan.Names, c) {
 		k.First.Listed = t.state.Listed
@@ -124,8 +124,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 }
 
 // shrunk reports whether a key may have been taken away since the entry of k was made: managed fields keep no time of that.
-func shrunk(e *entry, k plan.Case) bool {
-	last := e.last
+func shrunk(e *entry, last reloader.Change, k plan.Case) bool {
 	if last.Type != reloader.ChangeUpdated || last.ResourceVersion != e.now.ResourceVersion || k.Entry.Sum == "" || !strings.HasPrefix(last.Old.Sum, k.Entry.Sum) {
 		return true
 	}
@@ -259,8 +258,8 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 }
 
 // keysBefore returns the keys that a config had before its last change.
-func (d *decider) keysBefore(c reloader.Config) map[string]string {
+func (d *decider) keysBefore(c reloader.Config) reloader.KeySums {
 	b := d.lock()
 	defer d.unlock()
-	return b.configs.of(c).last.Old.Keys
+	return b.configs.of(c).last(b.Cluster, c).Old.Keys
 }

@@ -129,7 +129,7 @@ func (x *scribe) nearConfig(w *workload.Workload, c reloader.Config) string {
 
 // nearKey says which key of a config was probably meant by the first of those that are missing.
 func nearKey(keys []string, f fact) string {
-	if name, ok := near.Word(keys[0], slices.Sorted(maps.Keys(f.digest.Keys))); ok {
+	if name, ok := near.Word(keys[0], slices.Sorted(maps.Keys(f.digest.Keys.Map()))); ok {
 		return name + ", which it has"
 	}
 	return ""

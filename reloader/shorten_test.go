@@ -60,12 +60,14 @@ func fits[R reloader.Record](t *testing.T, r R, limit int) R {
 
 func manyKeys(n int) reloader.Change {
 	c := wholeChange
-	c.Old.Keys, c.New.Keys, c.Keys, c.Shortened = map[string]string{}, map[string]string{}, nil, false
+	c.Keys, c.Shortened = nil, false
+	before, after := map[string]string{}, map[string]string{}
 	for i := range n {
 		key := fmt.Sprintf("key-%058d", i)
-		c.Old.Keys[key], c.New.Keys[key] = "0123456789abcdef", "fedcba9876543210"
+		before[key], after[key] = "0123456789abcdef", "fedcba9876543210"
 		c.Keys = append(c.Keys, reloader.KeyChange{Key: key, Op: reloader.KeyChanged})
 	}
+	c.Old.Keys, c.New.Keys = reloader.KeySumsOf(before), reloader.KeySumsOf(after)
 	c.Candidates = slices.Repeat(c.Candidates[:1], 16)
 	return c
 }

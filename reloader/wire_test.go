@@ -30,8 +30,8 @@ var (
 	candidate = reloader.Candidate{
 		Actor: alice, Verb: reloader.VerbPatch, AuditID: "0b0e-77", Time: at, Basis: reloader.BasisOnlyWriter,
 	}
-	before = reloader.Digest{KeyID: "k1", Sum: "aa11", Keys: map[string]string{"a": "1", "b": "2"}}
-	after  = reloader.Digest{KeyID: "k1", Sum: "bb22", Keys: map[string]string{"a": "1", "c": "3"}}
+	before = reloader.Digest{KeyID: "k1", Sum: "aa11", Keys: reloader.KeySumsOf(map[string]string{"a": "1", "b": "2"})}
+	after  = reloader.Digest{KeyID: "k1", Sum: "bb22", Keys: reloader.KeySumsOf(map[string]string{"a": "1", "c": "3"})}
 	keys   = []reloader.KeyChange{{Key: "b", Op: reloader.KeyRemoved}, {Key: "c", Op: reloader.KeyAdded}}
 )
 

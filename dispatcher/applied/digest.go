@@ -19,11 +19,11 @@ func WriteOf(version string, of reloader.Digest, counts func(key string) bool) W
 	if counts == nil {
 		return w
 	}
-	keys, used := sha256.New(), sha256.New()
-	for _, key := range slices.Sorted(maps.Keys(of.Keys)) {
+	keys, used, sums := sha256.New(), sha256.New(), of.Keys.Map()
+	for _, key := range slices.Sorted(maps.Keys(sums)) {
 		if counts(key) {
 			fmt.Fprintf(keys, "%d:%s", len(key), key)
-			fmt.Fprintf(used, "%d:%s%s", len(key), key, of.Keys[key])
+			fmt.Fprintf(used, "%d:%s%s", len(key), key, sums[key])
 		}
 	}
 	w.Filter, w.Used = short(keys.Sum(nil)), short(used.Sum(nil))

@@ -11,7 +11,7 @@ import (
 
 // Missing says what of c is not there although r, the reference of a workload, requires it. absent says that the config does not exist; keys
 // are those that it has.
-func Missing(c reloader.Config, r *workload.Reference, absent bool, keys map[string]string) []string {
+func Missing(c reloader.Config, r *workload.Reference, absent bool, keys reloader.KeySums) []string {
 	if absent {
 		return []string{c.String()}
 	}
@@ -23,10 +23,14 @@ func Missing(c reloader.Config, r *workload.Reference, absent bool, keys map[str
 }
 
 // MissingKeys returns the keys that r requires and that are not among keys.
-func MissingKeys(r *workload.Reference, keys map[string]string) []string {
+func MissingKeys(r *workload.Reference, keys reloader.KeySums) []string {
+	if len(r.RequiredKeys) == 0 {
+		return nil
+	}
 	var missing []string
+	sums := keys.Map()
 	for _, key := range r.RequiredKeys {
-		if _, there := keys[key]; !there {
+		if _, there := sums[key]; !there {
 			missing = append(missing, key)
 		}
 	}

@@ -14,8 +14,9 @@ func Diff(old, new reloader.Digest) []reloader.KeyChange {
 		return nil
 	}
 	var changes []reloader.KeyChange
-	for k, v := range new.Keys {
-		was, ok := old.Keys[k]
+	before, after := old.Keys.Map(), new.Keys.Map()
+	for k, v := range after {
+		was, ok := before[k]
 		switch {
 		case !ok:
 			changes = append(changes, reloader.KeyChange{Key: k, Op: reloader.KeyAdded})
@@ -23,8 +24,8 @@ func Diff(old, new reloader.Digest) []reloader.KeyChange {
 			changes = append(changes, reloader.KeyChange{Key: k, Op: reloader.KeyChanged})
 		}
 	}
-	for k := range old.Keys {
-		if _, ok := new.Keys[k]; !ok {
+	for k := range before {
+		if _, ok := after[k]; !ok {
 			changes = append(changes, reloader.KeyChange{Key: k, Op: reloader.KeyRemoved})
 		}
 	}
