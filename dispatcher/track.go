@@ -85,10 +85,14 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 // named once.
 func (d *common) compile(w *workload.Workload) dialect.Plan {
 	p := d.Dialects.Compile(w)
+	isHome := func(c reloader.Config) bool { return c.Cluster == d.Cluster && c.Cluster != "" && p.Matches(fleet.AtHome(c)) }
+	if !slices.ContainsFunc(p.Names, isHome) {
+		return p
+	}
 	names := slices.Clone(p.Names)
 	for i, c := range names {
-		if home := fleet.AtHome(c); c.Cluster == d.Cluster && c.Cluster != "" && p.Matches(home) {
-			names[i] = home
+		if isHome(c) {
+			names[i] = fleet.AtHome(c)
 		}
 	}
 	slices.SortFunc(names, reloader.Config.Compare)

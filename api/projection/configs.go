@@ -36,7 +36,7 @@ type configs map[ConfigKey]*config
 type config struct {
 	latest     *reloader.Change
 	seq        uint64
-	dependents []WorkloadKey
+	dependents []*entry
 }
 
 func (c configs) at(key ConfigKey) *config {
@@ -53,7 +53,11 @@ func (c configs) get(key ConfigKey) (*ConfigState, bool) {
 	if !ok {
 		return nil, false
 	}
-	return &ConfigState{Key: key, Latest: e.latest, Dependents: slices.Clone(e.dependents)}, true
+	found := &ConfigState{Key: key, Latest: e.latest}
+	for _, w := range e.dependents {
+		found.Dependents = append(found.Dependents, w.key())
+	}
+	return found, true
 }
 
 // changed records a change. A report about a followed config of another cluster counts only without one from the owner.
@@ -77,16 +81,21 @@ func (c configs) dropped(change *reloader.Change) {
 	}
 }
 
-// link says that a workload has asked for what old says, and now asks for what next says. Each may be nil.
-func (c configs) link(key WorkloadKey, old, next *reloader.WorkloadRecord) {
-	asked := map[ConfigKey]bool{}
+// find returns where in the order of dependents the workload of key is, or would be.
+func (e *config) find(key WorkloadKey) (int, bool) {
+	return slices.BinarySearchFunc(e.dependents, key, func(w *entry, key WorkloadKey) int { return w.key().Compare(key) })
+}
+
+// link says that w has asked for what old says, and now asks for what next says. Each may be nil.
+func (c configs) link(w *entry, old, next *reloader.WorkloadRecord) {
+	key, asked := w.key(), map[ConfigKey]bool{}
 	if next != nil {
 		for _, edge := range next.Edges {
 			of := KeyOf(key.Cluster, edge.Config)
 			asked[of] = true
 			e := c.at(of)
-			if at, known := slices.BinarySearchFunc(e.dependents, key, WorkloadKey.Compare); !known {
-				e.dependents = slices.Insert(e.dependents, at, key)
+			if at, known := e.find(key); !known {
+				e.dependents = slices.Insert(e.dependents, at, w)
 			}
 		}
 	}
@@ -96,7 +105,7 @@ func (c configs) link(key WorkloadKey, old, next *reloader.WorkloadRecord) {
 	for _, edge := range old.Edges {
 		of := KeyOf(key.Cluster, edge.Config)
 		if e, ok := c[of]; ok && !asked[of] {
-			if at, known := slices.BinarySearchFunc(e.dependents, key, WorkloadKey.Compare); known {
+			if at, known := e.find(key); known {
 				e.dependents = slices.Delete(e.dependents, at, at+1)
 			}
 			if e.latest == nil && len(e.dependents) == 0 {

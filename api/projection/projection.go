@@ -116,6 +116,7 @@ func (p *Projection) forget() {
 // attribution was added. It keeps c's slices: the caller must not write to them afterwards.
 func (p *Projection) AddChange(seq uint64, c reloader.Change) {
 	c.Old.Keys, c.New.Keys = "", ""
+	shareChange(&c)
 	p.write(c.Cluster, c.Config.Namespace, func() []Topic {
 		m, ok := p.changes.add(seq, &c)
 		if !ok {
@@ -187,12 +188,12 @@ func (p *Projection) uncause(s *slot[reloader.Reload], old *reloader.Reload) {
 	}
 }
 
-// PutWorkload records rec in place of what was known of that workload.
+// PutWorkload records rec in place of what was known of that workload. It keeps rec's slices: the caller must not use them afterwards.
 func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
-	key := WorkloadKey{Cluster: rec.Cluster, Workload: rec.Workload}
+	shareWorkload(&rec)
 	p.write(rec.Cluster, rec.Workload.Namespace, func() []Topic {
-		old := p.workloads.put(key, &rec)
-		p.configs.link(key, old, &rec)
+		e, old := p.workloads.put(&rec)
+		p.configs.link(e, old, &rec)
 		if old == nil {
 			p.cluster(rec.Cluster, func(s *ClusterState) { s.Workloads++ })
 		}
@@ -204,12 +205,12 @@ func (p *Projection) PutWorkload(rec reloader.WorkloadRecord) {
 func (p *Projection) DeleteWorkload(cluster string, ref reloader.WorkloadRef) {
 	key := WorkloadKey{Cluster: cluster, Workload: ref}
 	p.write(cluster, ref.Namespace, func() []Topic {
-		old, known := p.workloads.get(key)
+		e, known := p.workloads.entries[key]
 		if !known {
 			return nil
 		}
 		p.workloads.remove(key)
-		p.configs.link(key, old, nil)
+		p.configs.link(e, e.record.Load(), nil)
 		p.cluster(cluster, func(s *ClusterState) { s.Workloads-- })
 		return []Topic{TopicWorkloads}
 	})

@@ -38,10 +38,15 @@ func keyAt(place string) (WorkloadKey, error) {
 	return WorkloadKey{Cluster: names[0], Workload: reloader.WorkloadRef{Kind: names[1], Namespace: names[2], Name: names[3]}}, nil
 }
 
-// entry is the place of one workload.
+// entry is the place of one workload: its newest record, of which there is one from the start.
 type entry struct {
-	key    WorkloadKey
 	record atomic.Pointer[reloader.WorkloadRecord]
+}
+
+func (e *entry) key() WorkloadKey { return keyOf(e.record.Load()) }
+
+func keyOf(r *reloader.WorkloadRecord) WorkloadKey {
+	return WorkloadKey{Cluster: r.Cluster, Workload: r.Workload}
 }
 
 // workloads has the record of every workload. It is plain data: a Projection guards it.
@@ -59,14 +64,15 @@ func (w *workloads) get(key WorkloadKey) (*reloader.WorkloadRecord, bool) {
 	return e.record.Load(), true
 }
 
-// put returns the record that rec replaces; nil if there was none.
-func (w *workloads) put(key WorkloadKey, rec *reloader.WorkloadRecord) *reloader.WorkloadRecord {
+// put returns the place of rec, and the record that it replaces; nil if there was none.
+func (w *workloads) put(rec *reloader.WorkloadRecord) (*entry, *reloader.WorkloadRecord) {
+	key := keyOf(rec)
 	e, ok := w.entries[key]
 	if !ok {
-		e = &entry{key: key}
+		e = &entry{}
 		w.entries[key], w.sorted = e, nil
 	}
-	return e.record.Swap(rec)
+	return e, e.record.Swap(rec)
 }
 
 func (w *workloads) remove(key WorkloadKey) {
@@ -81,7 +87,7 @@ func (w *workloads) inOrder() []*entry {
 		for _, e := range w.entries {
 			w.sorted = append(w.sorted, e)
 		}
-		slices.SortFunc(w.sorted, func(a, b *entry) int { return a.key.Compare(b.key) })
+		slices.SortFunc(w.sorted, func(a, b *entry) int { return a.key().Compare(b.key()) })
 	}
 	return w.sorted
 }
@@ -92,7 +98,7 @@ func workloadPage(entries []*entry, from string, limit int, match func(*reloader
 		if err != nil {
 			return page, err
 		}
-		start, found := slices.BinarySearchFunc(entries, after, func(e *entry, key WorkloadKey) int { return e.key.Compare(key) })
+		start, found := slices.BinarySearchFunc(entries, after, func(e *entry, key WorkloadKey) int { return e.key().Compare(key) })
 		if found {
 			start++
 		}
@@ -109,7 +115,7 @@ func workloadPage(entries []*entry, from string, limit int, match func(*reloader
 			break
 		}
 		page.Items = append(page.Items, rec)
-		last = e.key.place()
+		last = keyOf(rec).place()
 	}
 	return page, nil
 }

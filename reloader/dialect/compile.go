@@ -92,6 +92,7 @@ func (d *Dialect) compile(w *workload.Workload) *part {
 	if d.Faults != nil {
 		p.problems = append(p.problems, d.Faults(w)...)
 	}
+	p.names, p.rules = sortedNames(p.names), slices.Clone(p.rules) // a Plan is kept for as long as its workload
 	return p
 }
 

@@ -118,7 +118,11 @@ func (p *Plan) join() {
 		case o.ignored:
 		case o.optedIn:
 			p.Enabled = append(p.Enabled, o.dialect)
-			p.Names = append(p.Names, o.names...)
+			if p.Names == nil {
+				p.Names = o.names // most workloads ask for configs in the words of one dialect
+			} else {
+				p.Names = sortedNames(append(p.Names, o.names...))
+			}
 			p.Patterns = append(p.Patterns, o.patterns...)
 			p.Problems = append(p.Problems, o.problems...)
 		case o.dialect.Overrules:
@@ -126,8 +130,6 @@ func (p *Plan) join() {
 		}
 	}
 	p.Problems = append(p.Problems, faults...)
-	slices.SortFunc(p.Names, reloader.Config.Compare)
-	p.Names = slices.Compact(p.Names)
 	if n := len(p.Names); n > MaxConfigs {
 		p.Problems = slices.Insert(p.Problems, 0, fmt.Sprintf("dependencies: the workload names or references %d configs, more than %d; %s and those after it in alphabetical order roll nothing",
 			n, MaxConfigs, p.Names[MaxConfigs]))
@@ -136,6 +138,12 @@ func (p *Plan) join() {
 	if n := len(p.Problems); n > maxProblems {
 		p.Problems = append(slices.Clip(p.Problems[:maxProblems]), fmt.Sprintf("and %d more problems", n-maxProblems))
 	}
+}
+
+// sortedNames returns names in order, each once, without room for more.
+func sortedNames(names []reloader.Config) []reloader.Config {
+	slices.SortFunc(names, reloader.Config.Compare)
+	return slices.Clip(slices.Compact(names))
 }
 
 // OptedIn reports whether the workload is opted in to any dialect.
