@@ -85,7 +85,9 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 // named once.
 func (d *common) compile(w *workload.Workload) dialect.Plan {
 	p := d.Dialects.Compile(w)
-	isHome := func(c reloader.Config) bool { return c.Cluster == d.Cluster && c.Cluster != "" && p.Matches(fleet.AtHome(c)) }
+	isHome := func(c reloader.Config) bool {
+		return c.Cluster == d.Cluster && c.Cluster != "" && p.Matches(fleet.AtHome(c))
+	}
 	if !slices.ContainsFunc(p.Names, isHome) {
 		return p
 	}

@@ -30,7 +30,7 @@ func (b *bench) restart(ctx context.Context) error {
 		return err
 	}
 	row("no workloads", "%.0f MB resident", float64(resident)/1e6)
-	empty, err := b.heap(ctx)
+	empty, err := b.heaps(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,12 +67,35 @@ func (b *bench) restart(ctx context.Context) error {
 	if err := b.noPatches(ctx); err != nil {
 		return err
 	}
-	full, err := b.heap(ctx)
+	full, err := b.heaps(ctx)
 	if err != nil {
 		return err
 	}
-	row("heap for each workload with its config", "%.1f KB", (full-empty)/float64(b.workloads)/1e3)
+	for i, part := range parts {
+		row("heap for each workload with its config", "%.1f KB, %s", (full[i]-empty[i])/float64(b.workloads)/1e3, part.name)
+	}
 	return nil
+}
+
+// parts are the processes whose heaps are measured: that of most installations, and the core without the memory of the API.
+var parts = []struct {
+	name  string
+	flags []string
+}{
+	{"serve", nil},
+	{"serve --components dispatch", []string{"--components", "dispatch"}},
+}
+
+// heaps returns the heap of each of parts.
+func (b *bench) heaps(ctx context.Context) (heaps []float64, err error) {
+	for _, part := range parts {
+		bytes, err := b.heap(ctx, part.flags...)
+		if err != nil {
+			return nil, err
+		}
+		heaps = append(heaps, bytes)
+	}
+	return heaps, nil
 }
 
 // fill makes the workloads, in namespaces of 500, while no Reroll runs.
@@ -100,10 +123,10 @@ func (b *bench) fill(ctx context.Context) error {
 	return g.Wait()
 }
 
-// begin starts Reroll, and returns how long it takes until it is ready.
-func (b *bench) begin(ctx context.Context) (time.Duration, error) {
+// begin starts Reroll with flags, and returns how long it takes until it is ready.
+func (b *bench) begin(ctx context.Context, flags ...string) (time.Duration, error) {
 	began := time.Now()
-	if err := b.line.Reroll.Start(); err != nil {
+	if err := b.line.Reroll.Start(flags...); err != nil {
 		return 0, err
 	}
 	err := b.line.Reroll.WaitReady(ctx)
@@ -140,14 +163,14 @@ func (b *bench) lists(ctx context.Context) (time.Duration, error) {
 // atRest is for how long the heap has to shrink no more: NATS keeps blocks of its store that were read or written for ten seconds.
 const atRest = 30 * time.Second
 
-// heap restarts Reroll so that it collects garbage all the time, and returns the bytes of its heap when it has nothing to do.
-func (b *bench) heap(ctx context.Context) (float64, error) {
+// heap restarts Reroll with flags so that it collects garbage all the time, and returns the bytes of its heap when it has nothing to do.
+func (b *bench) heap(ctx context.Context, flags ...string) (float64, error) {
 	if err := b.line.Reroll.Terminate(ctx); err != nil {
 		return 0, err
 	}
 	b.line.Reroll.SetEnvironment([]string{collecting})
 	defer b.line.Reroll.SetEnvironment(nil)
-	if _, err := b.begin(ctx); err != nil {
+	if _, err := b.begin(ctx, flags...); err != nil {
 		return 0, err
 	}
 	if err := b.idle(ctx); err != nil {
