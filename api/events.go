@@ -138,7 +138,7 @@ func writeLine(w io.Writer, text string) error {
 // describeEvents says what streamEvents answers with.
 func describeEvents(h huma.API) map[string]*huma.Response {
 	return map[string]*huma.Response{"200": {
-		Description: "Server-sent events, until either side goes: the first at once, then at most one in a second. Ask again for what you show of the listings that an event names. " +
+		Description: "Server-sent events, until either side goes: the first at once, then at most one in a second. Fetch the listings again that an event names. " +
 			"Lines that begin with a colon say no more than that the server is there.",
 		Content: map[string]*huma.MediaType{
 			eventStream: {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{

@@ -57,14 +57,14 @@ func mount(router chi.Router, a *server) *huma.OpenAPI {
 		"The verdict is about the whole workload, each explanation about one config.", inPlace(a, a.getWorkload, getWorkloads), 404)
 	get(h, "/api/v1/clusters", "list-clusters", "List clusters by name",
 		"Each has its health with its problems, where its hints come from, how much waits, and freezes, pauses and windows.", everywhere(a, a.listClusters, listClusters))
-	get(h, "/api/v1/self", "get-self", "Get who is asking, and which build answers", "Without authentication the user is empty.", a.getSelf)
+	get(h, "/api/v1/self", "get-self", "Get your user, and the version of the server", "Without authentication the user is empty.", a.getSelf)
 	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took",
 		"The span is cut into buckets of whole seconds. Records that are no longer kept are not counted.", inPlace(a, a.getStats, listChanges, listReloads))
 	impact := operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed",
 		"For use before a merge. Rates, limits of how many roll at once, steps, and pauses that select by labels are not foretold.", http.StatusUnsupportedMediaType)
 	huma.Register(h, impact, a.listImpact)
-	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Hear which listings have changed, as server-sent events",
-		"Ask again for what you show when an event names its listing. Nothing is replayed: a new stream begins with an event that names every listing.")
+	events := operation(http.MethodGet, "/api/v1/events", "stream-events", "Report which listings have changed, as server-sent events",
+		"Fetch a listing again when an event names it. Nothing is replayed: a new stream begins with an event that names every listing.")
 	events.Responses = describeEvents(h)
 	huma.Register(h, events, inPlace(a, a.streamEvents, watchChanges, watchReloads, watchWorkloads))
 	view.Settle(h.OpenAPI().Components.Schemas)

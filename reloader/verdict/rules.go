@@ -130,7 +130,7 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 	case roll.Result == reloader.ReasonWaitingForOperator && roll.Message == workload.WhyEmpty:
 		v.Message = fmt.Sprintf("No pod runs: the workload has no replicas. The next pods start with the newest content; it was last marked at %s.", clock(roll.StartedAt))
 	case how == reloader.ReasonAppeared:
-		v.Message = fmt.Sprintf("%s was created at %s. A creation rolls nothing here (reload.onCreate does), so pods that started before do not have it.", config, at)
+		v.Message = fmt.Sprintf("%s was created at %s. Creating a config rolls nothing unless reload.onCreate is set, so pods that started before do not have it.", config, at)
 		v.Next = c.advice(how)
 	case how == reloader.ReasonBaseline && slices.Contains(reloader.Declines, e.Why):
 		v.Message = fmt.Sprintf("Changes of %s roll nothing: the workload %s. %s", config, e.Why.Says(), e.Why.Advice())
@@ -142,7 +142,7 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 		v.Message = fmt.Sprintf("The workload runs with the newest content: it %s (%s, %s).", how.Says(), config, at)
 	}
 	if roll.Undone {
-		v.Message += " Its template has lost the mark since, which started its pods again: configure your GitOps tool to keep the mark (docs/recipes.md)."
+		v.Message += " Since then, its template has lost the mark, which restarted its pods: configure your GitOps tool to keep the mark (docs/recipes.md)."
 	}
 	unheard, next := c.unheard()
 	v.Message, v.Next = v.Message+c.often()+unheard, cmp.Or(v.Next, next)

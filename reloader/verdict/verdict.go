@@ -64,7 +64,7 @@ type Verdict struct {
 	State          State           `json:"state" doc:"The state in one word."`
 	Reason         reloader.Reason `json:"reason,omitempty" doc:"The reason, if one of the closed list says more."`
 	NeedsAttention bool            `json:"needsAttention,omitempty" doc:"Whether the state does not end by itself."`
-	Waits          bool            `json:"waits,omitempty" doc:"Whether something is expected to happen to it without anybody's help."`
+	Waits          bool            `json:"waits,omitempty" doc:"Whether the state is expected to end by itself."`
 	Message        string          `json:"message" doc:"The same for people, in one sentence or few."`
 	Next           string          `json:"next,omitempty" doc:"The next command, complete as it is. Absent if there is none."`
 }

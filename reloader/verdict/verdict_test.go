@@ -296,7 +296,7 @@ func TestRestartsOfOthers(t *testing.T) {
 		r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: now, Undone: true}, 9
 	})
 	got := Judge(Case{Cluster: "local", Workload: web, Record: r, Now: now})
-	if got.State != UpToDate || !strings.HasSuffix(got.Message, "Its template has lost the mark since, which started its pods again: configure your GitOps tool to keep the mark (docs/recipes.md).") {
+	if got.State != UpToDate || !strings.HasSuffix(got.Message, "Since then, its template has lost the mark, which restarted its pods: configure your GitOps tool to keep the mark (docs/recipes.md).") {
 		t.Errorf("%+v", got)
 	}
 	r.Rollout, r.Rolls = &reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: now}, 12
@@ -340,7 +340,7 @@ func TestBlind(t *testing.T) {
 func TestCreated(t *testing.T) {
 	r := record(func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonAppeared })
 	c := Case{Cluster: "local", Workload: web, Record: r, Now: now}
-	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. A creation rolls nothing here (reload.onCreate does), so pods that started before do not have it."
+	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. Creating a config rolls nothing unless reload.onCreate is set, so pods that started before do not have it."
 	if got := c.Of(secret, false); got.State != UpToDate || got.Message != want || got.Next != "reroll reload shop/Deployment/web" {
 		t.Errorf("%+v, want %s", got, want)
 	}

@@ -165,7 +165,7 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	},
 	"an optional config is created": {
 		objects: deployment(auto, ", envFrom: [{configMapRef: {name: app, optional: true}}]"), then: "kubectl -n $NAMESPACE create configmap app --from-literal=level=info\n", calm: true,
-		state: "UpToDate", cause: "A creation rolls nothing here", next: "reroll reload",
+		state: "UpToDate", cause: "Creating a config rolls nothing unless reload.onCreate is set", next: "reroll reload",
 	},
 	"a config with its namespace in a list": {
 		objects: app + deployment(`configmap.reloader.stakater.com/reload: $NAMESPACE/app`, fromApp),

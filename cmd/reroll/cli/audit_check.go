@@ -204,7 +204,7 @@ func (w *feedWatch) missing() (found findings) {
 	case len(w.last.Feeds) == 0:
 		found.add("canary", wrong, "none are sent, so that nothing proves the feed", "set ingest.canaryInterval=1m")
 	case w.heard():
-		found.add("audit events", careful, "some come in, and no canary among them: they are of another API server, or the policy leaves out Reroll's own ConfigMaps or Secrets",
+		found.add("audit events", careful, "some arrive, but no canary: they come from another API server, or the policy leaves out Reroll's own ConfigMaps or Secrets",
 			"give every API server the same files, with the policy that reroll audit setup writes")
 	default:
 		found.add("audit events", wrong, "none has come in since this began",

@@ -125,7 +125,7 @@ func TestAuditCheck(t *testing.T) {
 		"others come": {
 			[]view.Cluster{at(0, 5, feed(one, "waiting", 0)), at(60, 7, feed(one, "silent", 0))},
 			"--reroll-namespace ops", ExitFailed,
-			[]string{"! audit events: some come in, and no canary among them", "the policy leaves out Reroll's own ConfigMaps or Secrets"},
+			[]string{"! audit events: some arrive, but no canary", "the policy leaves out Reroll's own ConfigMaps or Secrets"},
 		},
 		"not set up": {[]view.Cluster{at(0, 0, feed(one, "notSetUp", 0)), at(9, 1, feed(one, "heard", 8))}, "", ExitDone, []string{"? canary through " + one + ": it was written, and no audit event has ever come", "it came back"}},
 		"refused":    {[]view.Cluster{at(0, 5, feed(one, "refused", 0))}, "", ExitFailed, []string{"✗ canary through " + one + ": it is not accepted"}},

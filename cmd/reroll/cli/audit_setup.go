@@ -73,7 +73,7 @@ func (s *auditSetup) command() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if s.print != "" && !slices.Contains(printed, s.print) {
-				return usagef("--print: %q is none of %s", s.print, strings.Join(printed, ", "))
+				return usagef("--print: %q is not one of %s", s.print, strings.Join(printed, ", "))
 			}
 			return s.run(cmd)
 		},

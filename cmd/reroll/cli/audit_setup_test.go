@@ -208,13 +208,13 @@ func TestSetupFromReleases(t *testing.T) {
 		"a strange name":  {func(k *kube.Ingest) { k.Cluster = "a/../b" }, "--for kubeadm", says{err: "the name of the cluster"}},
 		"another folder":  {nil, "--for kubeadm --out x/y", says{out: "Written to x/y:"}},
 		"no folder":       {nil, "--for kubeadm --out policy.yaml", says{err: "--out:"}},
-		"nothing of ours": {nil, "--for kubernetes", says{err: "is none of aks"}},
+		"nothing of ours": {nil, "--for kubernetes", says{err: "is not one of aks"}},
 
 		"their policy":   {nil, "--for kubeadm --policy policy.yaml", says{file: "audit-policy.yaml", text: "level: RequestResponse", warning: "reported without content, whatever the rules of policy.yaml say"}},
 		"EKS, a policy":  {nil, "--for eks --policy policy.yaml", says{err: "EKS takes no audit policy"}},
 		"a policy where": {nil, "--for kubeadm --policy missing", says{err: "--policy: missing: open missing"}},
 		"a file alone":   {nil, "--for talos --print settings", says{out: "client-key-data"}},
-		"no such file":   {nil, "--for kubeadm --print all", says{err: "is none of policy, kubeconfig, settings"}},
+		"no such file":   {nil, "--for kubeadm --print all", says{err: "is not one of policy, kubeconfig, settings"}},
 		"no kubeconfig":  {nil, "--for openshift --print kubeconfig", says{err: "gives its API server no kubeconfig"}},
 
 		"a certificate of theirs":           {func(k *kube.Ingest) { k.CA.Data = nil }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "client-key: /etc/kubernetes/reroll/client.key", warning: "Add ca.crt, and client.crt and client.key for local.audit.reroll.dev, which your CA has signed"}},

@@ -70,8 +70,8 @@ func (c *census) show(l *lines, wide bool) {
 		}
 		for _, f := range r.Configs {
 			if f.State == adoption.Missed {
-				found.add(nameOf(r.Workload), wrong, "rolls once: its "+f.Dialect+" mark is not that of the present content of "+string(f.Config.Kind)+"/"+f.Config.Name,
-					"have the tool roll it before, or accept the roll: it applies a change that was missed")
+				found.add(nameOf(r.Workload), wrong, "rolls once: its "+f.Dialect+" mark differs from the present content of "+string(f.Config.Kind)+"/"+f.Config.Name,
+					"roll it with the tool first, or accept this roll: it applies a change that the tool missed")
 			}
 		}
 	}

@@ -143,7 +143,7 @@ func TestCensus(t *testing.T) {
 	for _, part := range []string{
 		"shop        Deployment/current   stakater        1         rolls nothing\n",
 		"shop        Deployment/missed    stakater        1         rolls it once\n",
-		"✗ shop/Deployment/missed: rolls once: its stakater mark is not that of the present content of ConfigMap/app\n",
+		"✗ shop/Deployment/missed: rolls once: its stakater mark differs from the present content of ConfigMap/app\n",
 		"! shop/Deployment/clash: Conflict: the annotations of stakater and wave ask for rolls",
 		"! shop/Deployment/typo: Typo: configmap.reloader.stakater.com/reload names ConfigMap/appp, which does not exist\n    → did you mean app?\n",
 		"4 workloads; the first start rolls 1; 1 with conflicts, 1 with typos, 0 with leftovers, 0 that could not be read completely\n",

@@ -201,7 +201,7 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		"a name that none has":       {args: "retry deploy/wbe", objects: []string{web}, refusal: "found no workload deploy/wbe. Nothing was written"},
 		"a name without a right":     {args: "retry web", objects: []string{web}, forbidden: true, refusal: "name it as [NAMESPACE/]KIND/NAME"},
 		"another kind":               {args: "retry pod web -n shop", objects: []string{web}, refusal: `"pod" is not one of the kinds`, code: ExitUsage},
-		"two namespaces":             {args: "retry shop/deploy/web -n bank", objects: []string{web}, refusal: "is not where the flags say", code: ExitUsage},
+		"two namespaces":             {args: "retry shop/deploy/web -n bank", objects: []string{web}, refusal: "contradicts --namespace or --cluster", code: ExitUsage},
 		"a pause":                    {args: "pause -n shop", objects: []string{ours, shop}},
 		"a pause of all":             {args: "pause -A -l app=web", objects: []string{ours, shop}},
 		"a pause of no workloads":    {args: "pause", objects: []string{ours, shop}, refusal: "--namespace or --all-namespaces is required", code: ExitUsage},

@@ -88,7 +88,7 @@ func (g *globals) parseRef(text string, kinds []string, loose bool) (r ref, err 
 	}
 	r.namespace, r.cluster = cmp.Or(r.namespace, g.namespace), cmp.Or(r.cluster, g.cluster)
 	if g.namespace != "" && g.namespace != r.namespace || g.cluster != "" && g.cluster != r.cluster {
-		return r, usagef("%s is not where the flags say", r)
+		return r, usagef("%s contradicts --namespace or --cluster", r)
 	}
 	return r, nil
 }

@@ -77,7 +77,7 @@ func Names() []string {
 func Find(name string) (Distribution, error) {
 	i := slices.IndexFunc(All, func(d Distribution) bool { return d.Name == name })
 	if i < 0 {
-		return Distribution{}, fmt.Errorf("%q is none of %s", name, strings.Join(Names(), ", "))
+		return Distribution{}, fmt.Errorf("%q is not one of %s", name, strings.Join(Names(), ", "))
 	}
 	return All[i], nil
 }

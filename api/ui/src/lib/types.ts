@@ -126,7 +126,7 @@ export interface Verdict {
   reason?: Reason;
   /** Whether the state does not end by itself. */
   needsAttention?: boolean;
-  /** Whether something is expected to happen without anybody's help. */
+  /** Whether the state is expected to end by itself. */
   waits?: boolean;
   message: string;
   next?: string;
