@@ -18,7 +18,7 @@ import (
 // defaultBatchMaxWait is short, so that tests do not wait; production uses about 100 ms.
 const defaultBatchMaxWait = 20 * time.Millisecond
 
-// Audit has the API server send audit events to a webhook. It starts also when nobody listens at URL yet.
+// Audit has the API server send audit events to a webhook. It starts even if nothing listens at URL yet.
 type Audit struct {
 	// URL of the receiver. The API server drops a query.
 	URL string
@@ -75,7 +75,7 @@ func (a *Audit) flags(dir string) ([]string, error) {
 }
 
 // policy reports writes to ConfigMaps and Secrets and what the Secrets Store CSI driver rotates, except those to the system's namespaces and the root certificate that every
-// namespace gets: the policy that users are told to install.
+// namespace gets: the policy that users install.
 func (a *Audit) policy() auditv1.Policy {
 	configs := func(resources ...string) []auditv1.GroupResources {
 		return []auditv1.GroupResources{{Resources: resources}}

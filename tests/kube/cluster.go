@@ -22,7 +22,7 @@ type Options struct {
 	Dir string
 	// LogDir is where the programs log, one file each. Empty: "logs" in Dir.
 	LogDir string
-	// Progress is told what Parts builds, if it has to build. Nil: standard error.
+	// Progress receives messages about what Parts builds. Nil: standard error.
 	Progress io.Writer
 	// Audit has the API server report writes. Nil: no audit.
 	Audit *Audit

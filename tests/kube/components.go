@@ -51,10 +51,10 @@ func (c *Cluster) StartAPIServer(ctx context.Context, more ...string) error {
 }
 
 func (c *Cluster) apiServerFlags() []string {
-	// Without the node lifecycle controller nobody takes away the taint that new nodes get.
+	// Without the node lifecycle controller, new nodes keep their taint.
 	admissionOff := []string{"TaintNodesByCondition"}
 	if c.options.ControlPlaneOnly {
-		// It would wait for service accounts that nobody makes.
+		// It would wait for service accounts that no controller creates.
 		admissionOff = append(admissionOff, "ServiceAccount")
 	}
 	return []string{
@@ -96,7 +96,7 @@ func (c *Cluster) startControllers(context.Context) error {
 			"--root-ca-file=" + c.file(caFile),
 			"--service-account-private-key-file=" + c.file(serviceAccountKeyFile),
 			"--cluster-signing-cert-file=" + c.file(caFile), "--cluster-signing-key-file=" + c.file(caKeyFile),
-			// A node that nobody renews would be taken for dead, and its pods evicted.
+			// This controller would evict the pods of a node without a renewed Lease.
 			"--controllers=*,-node-lifecycle-controller",
 		}),
 		Scheduler: slices.Concat(clientLimits, []string{"--leader-elect=false", "--secure-port=0"}),

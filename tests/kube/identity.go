@@ -26,8 +26,8 @@ const (
 // adminGroup may do everything, whatever RBAC says.
 const adminGroup = "system:masters"
 
-// componentUsers are the users that the programs act as. The API server has roles for the first two; kwok plays the kubelets of all
-// nodes, for which it has none.
+// componentUsers are the users that the programs act as. The API server has roles for the first two. It has none for kwok, which
+// plays the kubelets of all nodes.
 var componentUsers = map[Part][]string{
 	ControllerManager: {"system:kube-controller-manager"},
 	Scheduler:         {"system:kube-scheduler"},
@@ -96,8 +96,8 @@ func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.admin) }
 // Client returns a client of a user who may do everything, without a client-side rate limit.
 func (c *Cluster) Client() kubernetes.Interface { return c.client }
 
-// User returns the access, by a new client certificate, of the named user in the given groups, who may do what RBAC lets them. There
-// is no client-side rate limit.
+// User returns the access, by a new client certificate, of the named user in the given groups. RBAC decides what the user may do. The
+// client has no rate limit.
 func (c *Cluster) User(name string, groups ...string) (*rest.Config, error) {
 	pair, err := c.ca.Client(name, groups...)
 	if err != nil {

@@ -104,7 +104,7 @@ func (b Binaries) Path(part Part) string { return b.paths[part] }
 // Parts returns the programs that clusters are made of, of the version of Kubernetes in KUBE_VERSION, for example 1.33, or of the newest
 // one, which tests/tools/pinned pins. Those that the directory in KUBEBUILDER_ASSETS holds are taken from there.
 // The others are built from modules below tests, which is looked for upwards from the working directory, into a
-// folder of the user's cache (below REROLL_CACHE if that is set) that is named by their versions; what is there already is not
+// folder of the user's cache (below REROLL_CACHE if that is set) that is named by their versions. Parts that it has already are not
 // built again. Progress is reported to progress, and nothing if nothing is to do.
 //
 // The first build takes about 10 minutes of CPU time. Others who ask in the meantime wait for it, also in other processes. A
@@ -164,7 +164,7 @@ func getParts(ctx context.Context, progress io.Writer, of func(module string) ki
 		return Binaries{}, err
 	}
 	defer unlock()
-	// Somebody else may have built them while we waited.
+	// Another process may have built them while this one waited.
 	missing := b.find(k)
 	build := build{root: root, dir: b.Dir, versions: v, progress: progress}
 	if err := build.all(ctx, missing); err != nil {
@@ -223,7 +223,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// requirement is a line of a go.mod that decides what parts are: the versions of what these build on matter to nobody.
+// requirement is a line of a go.mod that decides what parts are. The versions of their dependencies do not matter.
 var requirement = regexp.MustCompile(`(?m)^(?:require)?\s*(k8s\.io/kubernetes|go\.etcd\.io/etcd/server/v3|sigs\.k8s\.io/kwok|github\.com/coredns/coredns) (v(\d+)\.(\d+)\.\S+)`)
 
 // cacheKey names the parts of the kit: by the version of Kubernetes, for people, and by a hash of all that decides what is built. root is

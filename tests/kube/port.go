@@ -7,7 +7,7 @@ import (
 )
 
 // port is a TCP port of 127.0.0.1 that stays ours until it is released: a socket is bound to it but never listens, so that the
-// kernel gives the port to nobody who does not also ask for SO_REUSEPORT, and connections to it are refused until our program listens.
+// kernel gives the port only to sockets with SO_REUSEPORT, and connections to it are refused until our program listens.
 type port struct {
 	Number int
 	socket int

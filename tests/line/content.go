@@ -10,7 +10,7 @@ import (
 // pieceSize is how many characters of content make a piece of it.
 const pieceSize = 8
 
-// Pieces returns the ways in which any piece of content shows in a text. The content must be such that nobody would write a piece of it by chance.
+// Pieces returns all forms that any piece of content can have in a text. Choose content that no text contains by chance.
 func Pieces(content string, text []byte) []string {
 	var found []string
 	for form, whole := range forms(content) {
@@ -30,7 +30,7 @@ func Pieces(content string, text []byte) []string {
 
 const asHex = "as hex"
 
-// forms are the ways in which content may show.
+// forms are the forms that content can have in a text.
 func forms(content string) map[string]string {
 	all := map[string]string{"as it is": content, asHex: hex.EncodeToString([]byte(content))}
 	// Two of three alignments of base64 shift the text; all three are looked for, less the ends that depend on neighbours.

@@ -35,7 +35,7 @@ type Options struct {
 	Environment []string
 	// Binary is the reroll to run. Empty: that of the sources, as Build builds it.
 	Binary string
-	// Progress is told about long builds. Empty: standard error.
+	// Progress receives the messages of long builds. Empty: standard error.
 	Progress io.Writer
 }
 

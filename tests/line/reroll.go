@@ -215,7 +215,7 @@ const maxAnswer = 64 << 20
 
 func get(ctx context.Context, url string) ([]byte, error) { return send(ctx, http.MethodGet, url, nil) }
 
-// send returns the answer to a request. When it is told to wait, it waits.
+// send returns the answer to a request. If the server asks to retry later, it waits.
 func send(ctx context.Context, method, url string, question []byte) ([]byte, error) {
 	for {
 		body, wait, err := sendOnce(ctx, method, url, question)

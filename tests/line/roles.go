@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// StartRoles starts a line of which each part is a process of its own; they meet at an external NATS. It returns when all are
+// StartRoles starts a line with each part in its own process; they share an external NATS. It returns when all are
 // ready. Flags and environment are those of the dispatch role.
 func StartRoles(ctx context.Context, o Options, natsURL string) (*Line, error) {
 	dir, err := os.MkdirTemp("", "reroll-line-")

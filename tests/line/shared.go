@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// ingestFile has the address to which the shared control plane sends its audit events. One line at a time listens there.
+// ingestFile has the address that receives the audit events of the shared control plane. One line at a time listens there.
 const ingestFile = "ingest.address"
 
 // Share starts a control plane for several test binaries and returns it with its directory, which belongs into REROLL_RIG. The caller

@@ -143,7 +143,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
-// ServiceAccountKeys makes the pair of keys with which service account tokens are signed and checked, the public one as CertPEM.
+// ServiceAccountKeys makes the pair of keys that sign and verify service account tokens, the public one as CertPEM.
 func ServiceAccountKeys() (KeyPair, error) {
 	key, err := newKey()
 	if err != nil {

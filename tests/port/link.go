@@ -41,7 +41,7 @@ func (l *Link) carry(near net.Conn, target string) {
 	defer l.drop(near)
 	far, err := net.Dial("tcp", target)
 	if err != nil {
-		return // nobody is there, which the other end is told by the closed connection
+		return // nothing listens there; closing the connection reports that to the other end
 	}
 	defer l.drop(far)
 	l.mu.Lock()

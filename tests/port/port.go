@@ -1,5 +1,5 @@
-// Package port finds addresses for the programs that tests start: they are told where to listen, so that a client knows it before,
-// and so that what is started again comes back where it was.
+// Package port chooses the addresses of programs that tests start. A client knows the address before the program listens, and a
+// restarted program keeps it.
 package port
 
 import (
@@ -30,7 +30,7 @@ const tries = 1000
 // errNone is about a machine on which next to nothing is free.
 var errNone = errors.New("no free port found")
 
-// Free returns n TCP ports of 127.0.0.1 that nobody listens on, and that no other process is given by this package as long as this one lives.
+// Free returns n free TCP ports of 127.0.0.1. While this process lives, this package gives them to no other process.
 func Free(n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {
