@@ -36,7 +36,7 @@ type Hearing struct {
 	Source  string         `json:"source,omitempty" doc:"How changes are reported: auto, by a watch of metadata and by audit events; audit, by these alone; watch, by the watch alone." example:"auto"`
 	Sources []SourceStatus `json:"sources,omitempty" doc:"Where hints came from since the dispatcher started."`
 	Feeds   []FeedStatus   `json:"feeds,omitempty" doc:"What canaries show about the audit events of each API server. Absent if none are sent."`
-	SweptAt time.Time      `json:"sweptAt,omitzero" doc:"When the last resync ended. Absent until the one at the start has, and if there are no others."`
+	SweptAt time.Time      `json:"sweptAt,omitzero" doc:"When the last resync ended. Absent until the one at the start has ended, and if resyncs are off."`
 	Drift   int64          `json:"drift,omitempty" doc:"How many changes the resync alone has found since the dispatcher started: what the sources missed."`
 }
 
@@ -45,7 +45,7 @@ type Backlog struct {
 	Workloads       int            `json:"workloads" doc:"How many workloads are opted in."`
 	Pending         int            `json:"pending,omitempty" doc:"How many of them wait to be rolled."`
 	Held            map[Reason]int `json:"held,omitempty" doc:"The number of those by reason."`
-	OldestPendingAt time.Time      `json:"oldestPendingAt,omitzero" doc:"When the oldest change was verified that is still on its way to a workload; what held back workloads wait for does not count, unless patches fail or a limit is on. Absent if there is none."`
+	OldestPendingAt time.Time      `json:"oldestPendingAt,omitzero" doc:"When the oldest change that still waits for a roll was verified. Changes that held workloads wait for do not count, unless patches fail or a limit is on. Absent if there is none."`
 	HintsPending    int64          `json:"hintsPending,omitempty" doc:"How many hints were stored and not done yet when they were last counted, at most some 15 s before updatedAt."`
 }
 
@@ -96,7 +96,7 @@ type QuietKind struct {
 // Freeze holds back every reload of a cluster.
 type Freeze struct {
 	Frozen bool      `json:"frozen" doc:"Whether all reloads are held back."`
-	Reason string    `json:"reason,omitempty" doc:"Why, in the words of the one who froze it."`
+	Reason string    `json:"reason,omitempty" doc:"The reason that the user gave for the freeze."`
 	Until  time.Time `json:"until,omitzero" doc:"When it ends by itself. Absent if never."`
 	By     string    `json:"by,omitempty" doc:"Who froze it. Absent if that is not known."`
 	Since  time.Time `json:"since,omitzero" doc:"When it was frozen. Absent if that is not known."`
@@ -115,7 +115,7 @@ type Pause struct {
 	Namespace string    `json:"namespace,omitempty" doc:"The namespace whose workloads are held back. Absent if those of all are."`
 	Selector  string    `json:"selector,omitempty" doc:"The label selector of the workloads. Absent if it selects all." example:"app=cart"`
 	Until     time.Time `json:"until" doc:"When it ends."`
-	Reason    string    `json:"reason,omitempty" doc:"Why, in the words of the one who paused them."`
+	Reason    string    `json:"reason,omitempty" doc:"The reason that the user gave for the pause."`
 	By        string    `json:"by,omitempty" doc:"Who paused them. Absent if that is not known."`
 }
 

@@ -13,7 +13,7 @@ type Position struct {
 	StoredAt time.Time `json:"storedAt,omitzero" doc:"When that record was stored in the cluster."`
 	// Since is the last record when the cluster joined the hub. Records dropped before it are not a gap.
 	Since  uint64 `json:"since,omitempty" doc:"The last record of the stream when the cluster joined the hub."`
-	Behind uint64 `json:"behind,omitempty" doc:"How many records were still to come. Of a cluster that is Away this is its last word: what it has stored since is not known here."`
+	Behind uint64 `json:"behind,omitempty" doc:"How many records were still to come. For a cluster that is Away, this is the last reported number."`
 	// Gaps end with the newest; only the last maxGaps are kept.
 	Gaps []Gap     `json:"gaps,omitempty" doc:"Where records are missing at the hub, the newest last."`
 	At   time.Time `json:"at" doc:"When this was so, by the clock of the cluster."`

@@ -37,7 +37,7 @@ type Hold struct {
 	Message  string    `json:"message,omitempty" doc:"The same for people, with the last error if there was one."`
 	Since    time.Time `json:"since" doc:"When the wait began."`
 	Due      time.Time `json:"until,omitzero" doc:"When the workload is tried again. Absent if no time is set."`
-	Attempts int       `json:"attempts,omitempty" minimum:"0" doc:"How often in a row it was tried without success. Absent for what was not tried."`
+	Attempts int       `json:"attempts,omitempty" minimum:"0" doc:"How many attempts failed in a row. Absent if nothing was tried."`
 }
 
 // DeadLetter reports whether h does not end by itself.
@@ -56,7 +56,7 @@ type Missing struct {
 	Required bool     `json:"required,omitempty" doc:"Whether no pod of the workload starts without it."`
 	Pattern  string   `json:"pattern,omitempty" doc:"The expression, glob or selector that finds no config; config has no name then. Absent if a config is named or referred to."`
 	Clause   string   `json:"clause,omitempty" doc:"The annotation that has the pattern. Absent if there is none."`
-	Awaited  bool     `json:"awaited,omitempty" doc:"Whether the workload is not rolled without it, whatever else has changed."`
+	Awaited  bool     `json:"awaited,omitempty" doc:"Whether the workload waits for it, whatever else has changed."`
 }
 
 // Unreadable is a config that the dispatcher may not or cannot read, so that it sees no change of it.
@@ -74,7 +74,7 @@ type WorkloadRecord struct {
 	Strategy string      `json:"strategy" doc:"How marks are written on it." example:"env-vars"`
 	Edges    []Edge      `json:"dependencies,omitempty" doc:"The configs that it asks for."`
 	// Dormant is Suspended or Finished.
-	Dormant Reason `json:"dormant,omitempty" doc:"Why it is not rolled at all as it is now. Absent if it is."`
+	Dormant Reason `json:"dormant,omitempty" doc:"Why it does not roll in its present state, such as suspended or finished. Absent if it rolls."`
 	// Keys are as the annotation lists them; see dialect.ParseKeys.
 	Keys      string    `json:"countingKeys,omitempty" doc:"The keys of its configs whose change matters, as its annotation lists them. Absent for every key."`
 	Shortened bool      `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`

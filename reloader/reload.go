@@ -16,7 +16,7 @@ type Cause struct {
 	OldSum      string      `json:"oldSum,omitempty" doc:"Keyed fingerprint of the content before, lower-case hex."`
 	NewSum      string      `json:"newSum,omitempty" doc:"Keyed fingerprint of the content after, lower-case hex."`
 	Keys        []KeyChange `json:"keys,omitempty" doc:"The keys that the change touched. Absent if that is not known."`
-	Candidates  []Candidate `json:"candidates,omitempty" doc:"Who may have made the change. With more than one, no single one is asserted."`
+	Candidates  []Candidate `json:"candidates,omitempty" doc:"The possible authors of the change. If there are several, any of them may have made it."`
 	Source      Source      `json:"source" doc:"What reported the change: audit, watch, shipped, sweep or baseline." example:"audit"`
 	RequestedAt time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the request. Absent if none was reported."`
 	ReceivedAt  time.Time   `json:"receivedAt,omitzero" doc:"When the report of the request reached Reroll."`
@@ -35,7 +35,7 @@ type Reload struct {
 	Outcome   Reason      `json:"outcome" doc:"What became of the reload."`
 	Message   string      `json:"message,omitempty" doc:"Explains an outcome other than Reloaded, for people."`
 	Causes    []Cause     `json:"causes,omitempty" doc:"The changes that asked for this reload. Several if they fell into one debounce window; absent in the summaries of a change."`
-	Rollout   *Rollout    `json:"rollout,omitempty" doc:"What became of the patch. Absent as long as that is not decided, or if it was not followed."`
+	Rollout   *Rollout    `json:"rollout,omitempty" doc:"The result of the rollout. Absent while it is undecided, or if Reroll does not watch it."`
 	Requested string      `json:"requested,omitempty" doc:"The value of the annotation reroll.dev/requested, if that asked for the reload and not a change; then there are no causes."`
 	Shortened bool        `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
 	Attempt
@@ -71,7 +71,7 @@ type Rollout struct {
 	Message   string    `json:"message,omitempty" doc:"Explains a result other than RolledOut, for people."`
 	StartedAt time.Time `json:"startedAt" doc:"When the template was written, or when the rollout continued after it had waited."`
 	EndedAt   time.Time `json:"endedAt,omitzero" doc:"When the result was seen. Absent while it is Rolling."`
-	Undone    bool      `json:"undone,omitempty" doc:"Whether the template has lost the mark since, as after a rollback or when a GitOps tool reverts it. Before it had rolled out, pods that were not replaced keep the content of before; after that, all pods were started again."`
+	Undone    bool      `json:"undone,omitempty" doc:"Whether the template has lost the mark since, as after a rollback or when a GitOps tool reverts it. If that was before the rollout completed, pods that were not replaced keep the old content. If it was later, all pods were restarted."`
 }
 
 // ReloadID derives the identity of a reload from the workload and the content it is brought to, not from how it came about: it is

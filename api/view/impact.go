@@ -22,7 +22,7 @@ type Impact struct {
 	NeverCount    int                `json:"neverCount" doc:"How many would not roll for it at all: their verdicts say why."`
 	Workloads     []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config, those of other clusters too."`
 	Complete      bool               `json:"complete" doc:"Whether every workload that would roll is in this answer, of all clusters that this API knows. If not, warnings say why."`
-	Warnings      []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer or otherwise than it says, for people."`
+	Warnings      []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer, or wrong in it, for people."`
 }
 
 // Impacts says what would roll if each of several configs changed now.
@@ -39,7 +39,7 @@ type ImpactedWorkload struct {
 	Dependency reloader.Edge        `json:"dependency" doc:"Why it asks for the config, and how it uses it."`
 	UsesKeys   bool                 `json:"usesKeys" doc:"Whether the pod template uses one of the keys. A workload that uses none of them rolls all the same if its annotations ask for the whole config."`
 	Fate       verdict.Fate         `json:"fate" enum:"Now,Later,Notified,Never" doc:"Whether it would roll: Now, Later, Never, or Notified where a webhook is called instead."`
-	Verdict    verdict.Verdict      `json:"verdict" doc:"How it would stand to the change, as the records say now. Limits that count rolls are not part of it."`
+	Verdict    verdict.Verdict      `json:"verdict" doc:"The verdict if the change happened now. Limits on the number of rolls are not considered."`
 }
 
 // Supposed is the change that an impact is asked for.

@@ -29,10 +29,10 @@ type Bucket struct {
 
 // Counts is what happened in one span.
 type Counts struct {
-	Changes  int            `json:"changes" doc:"How many changes were verified; baselines are none."`
+	Changes  int            `json:"changes" doc:"How many changes were verified, without baselines."`
 	Reloads  int            `json:"reloads" doc:"How many decisions about workloads were made."`
 	Outcomes []OutcomeCount `json:"outcomes" nullable:"false" doc:"The same by outcome."`
-	Latency  *Latency       `json:"latency,omitempty" doc:"How long it took from the request to the patch, or from the end of the wait where something held it back on purpose, such as a freeze. Absent if nothing was patched whose request is known."`
+	Latency  *Latency       `json:"latency,omitempty" doc:"The time from the request to the patch. If something held the reload back on purpose, such as a freeze, the time from the end of that wait. Absent if no patched change has a known request."`
 }
 
 // OutcomeCount is how many reloads ended in one way.

@@ -93,7 +93,7 @@ func CaseOf(w *reloader.WorkloadRecord, c *projection.ClusterState, now time.Tim
 // Explained is a workload, and how it stands to each of its configs.
 type Explained struct {
 	Workload
-	Explanations []Explanation `json:"explanations" nullable:"false" doc:"How it stands to each of its configs, or those of the filter."`
+	Explanations []Explanation `json:"explanations" nullable:"false" doc:"The verdict for each of its configs, or for those that the filter selects."`
 	Warnings     []string      `json:"warnings" nullable:"false" doc:"What the answer may be missing. Empty means that it is complete."`
 }
 
@@ -101,5 +101,5 @@ type Explained struct {
 type Explanation struct {
 	Config reloader.Config `json:"config" doc:"The config."`
 	verdict.Verdict
-	Change *reloader.Change `json:"change,omitempty" doc:"The newest change of the config. Absent if none is on record, or if it is not the workload's to know."`
+	Change *reloader.Change `json:"change,omitempty" doc:"The newest change of the config. Absent if none is on record, or if the workload may not know it."`
 }

@@ -38,7 +38,7 @@ func (s *auditSetup) takeRelease(ctx context.Context) (err error) {
 		return usagef("the name of the cluster: %w", err)
 	}
 	if s.from.Cluster != "" && c.Cluster != s.from.Cluster {
-		s.warn("the release calls its cluster %s, and not %s: events of %[2]s are not for its dispatcher", s.from.Cluster, c.Cluster)
+		s.warn("the release's cluster is named %s, not %s: its dispatcher does not process events of %[2]s", s.from.Cluster, c.Cluster)
 	}
 	if s.server == "" && s.to.Dir != "" {
 		if s.server, err = s.address(); err != nil {
@@ -54,10 +54,10 @@ func (s *auditSetup) takeRelease(ctx context.Context) (err error) {
 			return fmt.Errorf("the CA in Secret %s: %w", secret, err)
 		}
 	case s.to.Embed:
-		return fmt.Errorf("there is no Secret %s: the release has a certificate of yours. The kubeconfig needs a client certificate for %s, or a token of ingest.tokenFile: see %s",
+		return fmt.Errorf("found no Secret %s: the release uses your own certificate. The kubeconfig needs a client certificate for %s, or a token of ingest.tokenFile: see %s",
 			secret, name, s.to.Guide())
 	default:
-		s.warn("there is no Secret %s: the release has a certificate of yours. Add %s, and %s and %s for %s, which your CA has signed",
+		s.warn("found no Secret %s: the release uses your own certificate. Add %s, and %s and %s for %s, which your CA has signed",
 			secret, distribution.CAFile, distribution.CertFile, distribution.KeyFile, name)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (s *auditSetup) address() (string, error) {
 	case s.to.Name == "k0s":
 		return "", fmt.Errorf("a controller of k0s reaches no ClusterIP: set ingest.service.type=NodePort in the chart's values, and give --address https://WORKER:%d", max(from.NodePort, 30000))
 	case from.Type == corev1.ServiceTypeNodePort:
-		s.warn("the NodePort is reached by way of 127.0.0.1, which kube-proxy in mode nftables does not serve: give --address with the address of a node there")
+		s.warn("the address is a NodePort on 127.0.0.1, which kube-proxy in mode nftables does not serve: with that mode, set --address to the address of a node")
 		return at("127.0.0.1", from.NodePort), nil
 	case from.Type == corev1.ServiceTypeLoadBalancer || from.ClusterIP == "":
 		return "", fmt.Errorf("the Service %s/%s has no address yet: wait for it, or give --address", from.Namespace, from.Service)

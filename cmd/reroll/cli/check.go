@@ -118,7 +118,7 @@ func (f *checkFlags) examineAPI(cmd *cobra.Command) (found findings, err error) 
 		return found, nil
 	}
 	if self.Version != f.version {
-		found.add("API", careful, fmt.Sprintf("it is %s, and this program %s", self.Version, f.version), "use the same version")
+		found.add("API", careful, fmt.Sprintf("its version is %s, and that of this program %s", self.Version, f.version), "use the same version")
 	} else {
 		found.add("API", fine, self.Version+" answers at "+s.base.Redacted(), "")
 	}
