@@ -81,11 +81,6 @@ func (c configs) dropped(change *reloader.Change) {
 	}
 }
 
-// find returns where in the order of dependents the workload of key is, or would be.
-func (e *config) find(key WorkloadKey) (int, bool) {
-	return slices.BinarySearchFunc(e.dependents, key, func(w *entry, key WorkloadKey) int { return w.key().Compare(key) })
-}
-
 // link says that w has asked for what old says, and now asks for what next says. Each may be nil.
 func (c configs) link(w *entry, old, next *reloader.WorkloadRecord) {
 	key, asked := w.key(), map[ConfigKey]bool{}
@@ -94,7 +89,7 @@ func (c configs) link(w *entry, old, next *reloader.WorkloadRecord) {
 			of := KeyOf(key.Cluster, edge.Config)
 			asked[of] = true
 			e := c.at(of)
-			if at, known := e.find(key); !known {
+			if at, known := find(e.dependents, key); !known {
 				e.dependents = slices.Insert(e.dependents, at, w)
 			}
 		}
@@ -105,7 +100,7 @@ func (c configs) link(w *entry, old, next *reloader.WorkloadRecord) {
 	for _, edge := range old.Edges {
 		of := KeyOf(key.Cluster, edge.Config)
 		if e, ok := c[of]; ok && !asked[of] {
-			if at, known := e.find(key); known {
+			if at, known := find(e.dependents, key); known {
 				e.dependents = slices.Delete(e.dependents, at, at+1)
 			}
 			if e.latest == nil && len(e.dependents) == 0 {

@@ -52,7 +52,7 @@ func keyOf(r *reloader.WorkloadRecord) WorkloadKey {
 // workloads has the record of every workload. It is plain data: a Projection guards it.
 type workloads struct {
 	entries map[WorkloadKey]*entry
-	// sorted has them in order, or is nil since a workload came or went. A slice once put here is never written to.
+	// sorted has them in order; nil until they are listed, so that filling costs no sorting. A slice once put here is never written to.
 	sorted []*entry
 }
 
@@ -68,19 +68,32 @@ func (w *workloads) get(key WorkloadKey) (*reloader.WorkloadRecord, bool) {
 func (w *workloads) put(rec *reloader.WorkloadRecord) (*entry, *reloader.WorkloadRecord) {
 	key := keyOf(rec)
 	e, ok := w.entries[key]
-	if !ok {
-		e = &entry{}
-		w.entries[key], w.sorted = e, nil
+	if ok {
+		return e, e.record.Swap(rec)
 	}
-	return e, e.record.Swap(rec)
+	e = &entry{}
+	e.record.Store(rec)
+	w.entries[key] = e
+	if w.sorted != nil {
+		at, _ := find(w.sorted, key)
+		w.sorted = slices.Concat(w.sorted[:at], []*entry{e}, w.sorted[at:])
+	}
+	return e, nil
 }
 
 func (w *workloads) remove(key WorkloadKey) {
 	delete(w.entries, key)
-	w.sorted = nil
+	if at, known := find(w.sorted, key); known {
+		w.sorted = slices.Concat(w.sorted[:at], w.sorted[at+1:])
+	}
 }
 
-// inOrder sorts only if a workload came or went since the last time, so that filling costs no sorting.
+// find returns where in the order of entries the workload of key is, or would be.
+func find(entries []*entry, key WorkloadKey) (int, bool) {
+	return slices.BinarySearchFunc(entries, key, func(e *entry, key WorkloadKey) int { return e.key().Compare(key) })
+}
+
+// inOrder sorts the first time that it is called.
 func (w *workloads) inOrder() []*entry {
 	if w.sorted == nil {
 		w.sorted = make([]*entry, 0, len(w.entries))
@@ -98,7 +111,7 @@ func workloadPage(entries []*entry, from string, limit int, match func(*reloader
 		if err != nil {
 			return page, err
 		}
-		start, found := slices.BinarySearchFunc(entries, after, func(e *entry, key WorkloadKey) int { return e.key().Compare(key) })
+		start, found := find(entries, after)
 		if found {
 			start++
 		}
