@@ -18,10 +18,7 @@ import (
 
 // braked has dispatchers hold back by b.
 func (w *world) braked(b turn.Limits) {
-	w.configure = func(o *dispatcher.Options) {
-		b.Window, b.MaxWait = o.Limits.Window, o.Limits.MaxWait
-		o.Limits = b
-	}
+	w.configure = func(o *dispatcher.Options) { o.Limits = b }
 }
 
 // held fails the test unless the record of web says that it is held back for that reason, or for none.

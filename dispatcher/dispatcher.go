@@ -48,8 +48,8 @@ type Ports struct {
 type Settings struct {
 	// Strategy marks workloads that do not choose one.
 	Strategy string
-	// Limits are the debounce window and the brakes.
-	Limits turn.Limits
+	Debounce turn.Debounce
+	Limits   turn.Limits
 	// SweepInterval is how often every config is looked at although no hint came; 0 is at the start only.
 	SweepInterval time.Duration
 	// DryRun decides and records, and writes nothing to the cluster.

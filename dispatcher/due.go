@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,11 +35,7 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 	if due := turn.Due(at, now); due.After(now) {
 		return due.Sub(now)
 	}
-	ref := t.w.Ref()
-	peers := turn.Peers{Line: g.line}
-	if g.Limits.Concurrent > 0 {
-		peers.Rolling = turn.Crowd(g.peers(), ref)
-	}
+	peers := turn.Peers{All: g.all(), Line: g.line}
 	if g.HaltOnFailedRollouts && g.instead() == reloader.ReasonReloaded {
 		peers.Steps = g.steps(t)
 	}
@@ -54,7 +51,7 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
 	chosen := t.plan.Chosen
 	at := turn.Turn{
-		Workload: t.w.Ref(), Labels: t.w.Labels, Limits: g.Limits,
+		Workload: t.w.Ref(), Labels: t.w.Labels, Debounce: g.Debounce, Limits: g.Limits,
 		Asks:  turn.Asks{Window: chosen.Debounce, MinInterval: chosen.MinInterval, Windows: chosen.Maintenance},
 		Waits: t.waits(now), Missing: g.missing(t),
 		Pace: turn.Pace{Rolls: t.state.Rolls, At: t.state.At}, Slot: t.slot, Requested: t.asked(), Retry: t.retries(),
@@ -116,30 +113,25 @@ func (g *gate) late(ref reloader.WorkloadRef, now time.Time) time.Duration {
 	return sayWaiting
 }
 
-// peers are all workloads as one that waits for its turn sees them.
-func (g *gate) peers() iter.Seq[turn.Peer] {
+// peers are workloads as one that waits for its turn sees them: with a config, as they stand to its newest write.
+func peers(of iter.Seq[*tracked], c reloader.Config) iter.Seq[turn.Peer] {
 	return func(yield func(turn.Peer) bool) {
-		for ref, t := range g.index.byRef {
-			if !yield(turn.Peer{Workload: ref, Going: t.going, Rollout: t.rollout.Result()}) {
-				return
-			}
-		}
-	}
-}
-
-// dependents are the workloads that depend on c, as one that waits for a step of its newest write sees them.
-func (g *gate) dependents(c reloader.Config) iter.Seq[turn.Peer] {
-	return func(yield func(turn.Peer) bool) {
-		for _, t := range g.index.byConfig[c] {
-			e := t.edges.Get(c)
-			p := turn.Peer{
-				Workload: t.w.Ref(), Behind: e.behind, Going: t.going && e.behind, How: e.how, Rollout: t.rollout.Result(), Retry: t.retries(),
+		for t := range of {
+			p := turn.Peer{Workload: t.w.Ref(), Labels: t.w.Labels, Going: t.going, Rollout: t.rollout.Result(), Retry: t.retries(), Hold: t.hold}
+			if e := t.edges.Get(c); e != nil {
+				p.Behind, p.Going, p.How = e.behind, t.going && e.behind, e.how
 			}
 			if !yield(p) {
 				return
 			}
 		}
 	}
+}
+
+func (g *gate) all() iter.Seq[turn.Peer] { return peers(maps.Values(g.index.byRef), reloader.Config{}) }
+
+func (g *gate) dependents(c reloader.Config) iter.Seq[turn.Peer] {
+	return peers(slices.Values(g.index.byConfig[c]), c)
 }
 
 // steps returns how far the newest writes have come that t waits for.
@@ -160,39 +152,13 @@ func (g *gate) steps(t *tracked) map[reloader.Config]turn.Step {
 
 // nextAfter has those tried that may go now that something has become of t. The others look again by themselves within a minute.
 func (g *gate) nextAfter(t *tracked) {
+	next := turn.NextInCrowd(g.Limits, g.all())
 	if g.HaltOnFailedRollouts {
 		for c := range t.edges.All() {
-			var held []turn.Held
-			for _, other := range g.index.byConfig[c] {
-				if other.hold.ForOthers() {
-					held = append(held, turn.Held{Workload: other.w.Ref(), Since: other.hold.Since})
-				}
-			}
-			if len(held) > 0 {
-				for _, ref := range turn.NextInStep(turn.Count(g.dependents(c)), held) {
-					g.workloadQ.Add(ref)
-				}
-			}
+			next = append(next, turn.NextInStep(g.dependents(c))...)
 		}
 	}
-	if g.Limits.Concurrent > 0 {
-		g.nextInCrowd()
-	}
-}
-
-func (g *gate) nextInCrowd() {
-	rolling := 0
-	var held []turn.Held
-	for ref, t := range g.index.byRef {
-		p := turn.Peer{Going: t.going, Rollout: t.rollout.Result()}
-		switch {
-		case p.Rolls():
-			rolling++
-		case t.hold != nil && t.hold.Reason == reloader.ReasonConcurrencyLimited:
-			held = append(held, turn.Held{Workload: ref, Since: t.hold.Since})
-		}
-	}
-	for _, ref := range turn.NextInCrowd(g.Limits, rolling, held) {
+	for _, ref := range next {
 		g.workloadQ.Add(ref)
 	}
 }

@@ -198,7 +198,7 @@ func (w *world) launch() *process {
 		Ports: dispatcher.Ports{Configs: p.client, Workloads: p.client, Ledger: w.ledger.open(), History: w.store, Announcer: w.store},
 		Settings: dispatcher.Settings{
 			Strategy: cmp.Or(w.settings.Strategy, "env-vars"), DryRun: w.settings.DryRun,
-			Limits: turn.Limits{Window: time.Duration(w.settings.Window), MaxWait: time.Duration(w.settings.MaxWait)},
+			Debounce: turn.Debounce{Window: time.Duration(w.settings.Window), MaxWait: time.Duration(w.settings.MaxWait)},
 		},
 	}
 	if os.Getenv("CORE_LOG") != "" {

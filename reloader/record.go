@@ -43,11 +43,6 @@ type Hold struct {
 // DeadLetter reports whether h does not end by itself.
 func (h *Hold) DeadLetter() bool { return h != nil && slices.Contains(DeadLetterReasons, h.Reason) }
 
-// ForOthers reports whether h holds back for what becomes of other workloads.
-func (h *Hold) ForOthers() bool {
-	return h != nil && (h.Reason == ReasonWaitingForStep || h.Reason == ReasonHalted)
-}
-
 // Missing is a config that a workload names or refers to and that does not exist, or some of whose keys do not.
 type Missing struct {
 	Config   Config   `json:"config" doc:"The config."`

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -9,6 +10,20 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 )
+
+// Limits are the settings of the installation that brakes have: those of rolloutLimits. The zero value holds back nothing.
+type Limits struct {
+	// Workloads per minute, a tenth of them at once. 0: no limit.
+	PerMinute int `yaml:"reloadsPerMinute"`
+	// Workloads that may roll out at once. 0: no limit.
+	Concurrent int `yaml:"maxConcurrentRollouts"`
+	// Minimum time between two rolls of a workload.
+	MinInterval time.Duration `yaml:"minReloadInterval"`
+	// Rolls in about twelve hours before a workload slows down. 0: no limit.
+	FlapLimit int `yaml:"flapLimit"`
+	// When workloads may roll, such as `0 22 * * 1-5 6h`. Default: always.
+	Windows control.Windows `yaml:"maintenanceWindows"`
+}
 
 // Brake holds back workloads that are due. A new brake is one entry of Brakes.
 type Brake struct {
@@ -18,21 +33,24 @@ type Brake struct {
 	Requests, Retries bool
 	// Holds returns the hold of a workload; nil if the brake lets it go.
 	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
+	// Crowd is there instead of Holds if only so many workloads of a group may roll at once. It returns that number, which is the same for all groups
+	// and 0 for no limit, and the group of a workload.
+	Crowd func(Limits, Peer) (room int, group string)
 }
 
 // Brakes are all brakes, in the order of Decide. The first that holds gives the reason. Brakes that end by themselves come before
 // those that wait for other workloads. The rates come last, so that only a workload that may go takes a place in their lines.
 var Brakes = []Brake{
-	{reloader.ReasonFrozen, true, true, frozen},
-	{reloader.ReasonPausedByOperator, true, true, paused},
-	{reloader.ReasonOutsideWindow, false, true, outsideWindow},
-	{reloader.ReasonTooSoon, false, false, tooSoon},
-	{reloader.ReasonFlapping, false, false, flapping},
-	{reloader.ReasonMissingConfig, false, true, missing},
-	{reloader.ReasonHalted, false, false, halted},
-	{reloader.ReasonWaitingForStep, false, true, waitingForStep},
-	{reloader.ReasonConcurrencyLimited, false, true, crowded},
-	{reloader.ReasonRateLimited, false, true, rateLimited},
+	{reloader.ReasonFrozen, true, true, frozen, nil},
+	{reloader.ReasonPausedByOperator, true, true, paused, nil},
+	{reloader.ReasonOutsideWindow, false, true, outsideWindow, nil},
+	{reloader.ReasonTooSoon, false, false, tooSoon, nil},
+	{reloader.ReasonFlapping, false, false, flapping, nil},
+	{reloader.ReasonMissingConfig, false, true, missing, nil},
+	{reloader.ReasonHalted, false, false, halted, nil},
+	{reloader.ReasonWaitingForStep, false, true, waitingForStep, nil},
+	{reloader.ReasonConcurrencyLimited, false, true, nil, concurrent},
+	{reloader.ReasonRateLimited, false, true, rateLimited, nil},
 }
 
 // Decision is the answer of the brakes about a workload that is due.
@@ -51,7 +69,7 @@ func Decide(t Turn, p Peers, c control.Control, now time.Time) Decision {
 		if t.Requested && !b.Requests || t.Retry && !b.Retries {
 			continue
 		}
-		hold := b.Holds(t, p, c, now)
+		hold := b.holds(t, p, c, now)
 		if hold == nil {
 			continue
 		}
@@ -85,6 +103,29 @@ func Continue(hold reloader.Hold, before *reloader.Hold, now time.Time) reloader
 		hold.Since = before.Since
 	}
 	return hold
+}
+
+func (b Brake) holds(t Turn, p Peers, c control.Control, now time.Time) *reloader.Hold {
+	if b.Crowd == nil {
+		return b.Holds(t, p, c, now)
+	}
+	room, group := b.Crowd(t.Limits, Peer{Workload: t.Workload, Labels: t.Labels})
+	if room <= 0 || b.rolling(t.Limits, p.All, t.Workload)[group] < room {
+		return nil
+	}
+	return &reloader.Hold{}
+}
+
+// rolling returns how many workloads of each group roll, without one: a workload that rolls may roll again in its own place.
+func (b Brake) rolling(l Limits, all iter.Seq[Peer], except reloader.WorkloadRef) map[string]int {
+	rolling := map[string]int{}
+	for p := range all {
+		if p.Rolls() && p.Workload != except {
+			_, group := b.Crowd(l, p)
+			rolling[group]++
+		}
+	}
+	return rolling
 }
 
 func frozen(_ Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
@@ -153,12 +194,7 @@ func waitingForStep(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.H
 	return nil
 }
 
-func crowded(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
-	if t.Limits.room(p.Rolling) {
-		return nil
-	}
-	return &reloader.Hold{}
-}
+func concurrent(l Limits, _ Peer) (room int, group string) { return l.Concurrent, "" }
 
 func rateLimited(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
 	slot, _ := place(t, p.Line, now)

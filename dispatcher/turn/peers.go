@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -14,8 +13,8 @@ import (
 type Peers struct {
 	// Steps has, for each config that the workload waits for, how far its newest write has come. It is empty if changes do not go out in steps.
 	Steps map[reloader.Config]Step
-	// Rolling is how many other workloads roll now.
-	Rolling int
+	// All are all workloads. Only brakes that count them ask for it.
+	All iter.Seq[Peer]
 	// Line is that of the rate.
 	Line Line
 }
@@ -23,6 +22,7 @@ type Peers struct {
 // Peer is one workload as the others see it. Its answers come from its state and its progress, and from no clock.
 type Peer struct {
 	Workload reloader.WorkloadRef
+	Labels   map[string]string
 	// Behind reports whether it does not have the newest write of the config. Going reports whether it is being patched.
 	Behind, Going bool
 	// How is how it came to the newest write: Reloaded, PodsNewer, Baseline and so on.
@@ -31,6 +31,8 @@ type Peer struct {
 	Rollout reloader.Reason
 	// Retry reports whether reroll.dev/retry has a value that has not been served.
 	Retry bool
+	// Hold is why it waits; nil if it does not.
+	Hold *reloader.Hold
 }
 
 // Rolls reports whether the workload takes a place of those that may roll at a time. A workload that has stalled, waits for an operator, or whose
@@ -83,57 +85,52 @@ func (s Step) Free() int {
 	return control.StepEnd(s.Reached+s.Waiting, s.Ended) - s.Reached - s.Going
 }
 
-// Crowd returns how many workloads other than one roll now. A workload that rolls may roll again in its own place.
-func Crowd(all iter.Seq[Peer], except reloader.WorkloadRef) (rolling int) {
+// NextInStep returns the dependents of a config that the caller decides about again after its step has changed: those held longest, as many as are
+// free.
+func NextInStep(dependents iter.Seq[Peer]) (next []reloader.WorkloadRef) {
+	held := longest(dependents, reloader.ReasonWaitingForStep, reloader.ReasonHalted)
+	for _, p := range held[:min(len(held), max(0, Count(dependents).Free()))] {
+		next = append(next, p.Workload)
+	}
+	return next
+}
+
+// NextInCrowd returns the workloads that the caller decides about again when fewer roll: of each group those held longest, as many as there is
+// room for.
+func NextInCrowd(l Limits, all iter.Seq[Peer]) (next []reloader.WorkloadRef) {
+	for _, b := range Brakes {
+		if b.Crowd == nil {
+			continue
+		}
+		room, _ := b.Crowd(l, Peer{})
+		if room <= 0 {
+			continue
+		}
+		rolling := b.rolling(l, all, reloader.WorkloadRef{})
+		for _, p := range longest(all, b.Name) {
+			if _, group := b.Crowd(l, p); rolling[group] < room {
+				rolling[group]++
+				next = append(next, p.Workload)
+			}
+		}
+	}
+	return next
+}
+
+// longest returns those that are held for one of the reasons, those first that waited longest.
+func longest(all iter.Seq[Peer], reasons ...reloader.Reason) (held []Peer) {
 	for p := range all {
-		if p.Workload != except && p.Rolls() {
-			rolling++
+		if p.Hold != nil && slices.Contains(reasons, p.Hold.Reason) {
+			held = append(held, p)
 		}
 	}
-	return rolling
-}
-
-// room reports whether one more workload may roll.
-func (l Limits) room(rolling int) bool { return l.Concurrent <= 0 || rolling < l.Concurrent }
-
-// Held is a workload that waits for others, and since when.
-type Held struct {
-	Workload reloader.WorkloadRef
-	Since    time.Time
-}
-
-// NextInStep returns the workloads that the caller decides about again after s has changed: those that waited longest, as many as are free.
-func NextInStep(s Step, held []Held) []reloader.WorkloadRef {
-	var next []reloader.WorkloadRef
-	for _, h := range longest(held) {
-		if len(next) >= s.Free() {
-			break
-		}
-		next = append(next, h.Workload)
-	}
-	return next
-}
-
-// NextInCrowd returns the workloads that the caller decides about again when fewer roll: those that waited longest, as many as there is room for.
-func NextInCrowd(l Limits, rolling int, held []Held) []reloader.WorkloadRef {
-	var next []reloader.WorkloadRef
-	for _, h := range longest(held) {
-		if !l.room(rolling + len(next)) {
-			break
-		}
-		next = append(next, h.Workload)
-	}
-	return next
-}
-
-// longest returns held, those first that waited longest.
-func longest(held []Held) []Held {
-	return slices.SortedFunc(slices.Values(held), func(a, b Held) int {
-		if c := a.Since.Compare(b.Since); c != 0 {
+	slices.SortFunc(held, func(a, b Peer) int {
+		if c := a.Hold.Since.Compare(b.Hold.Since); c != 0 {
 			return c
 		}
 		return compare(a.Workload, b.Workload)
 	})
+	return held
 }
 
 func compare(a, b reloader.WorkloadRef) int { return strings.Compare(a.String(), b.String()) }

@@ -11,26 +11,17 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-// Limits are the settings of the installation. The zero value holds back nothing.
-type Limits struct {
-	// Window is the debounce window, and MaxWait the longest time that it may add up to.
-	Window, MaxWait time.Duration
-	// PerMinute is how many workloads roll in a minute; 0 sets no limit. A tenth of them may roll at once.
-	PerMinute int
-	// Concurrent is how many workloads may be rolling out at a time; 0 sets no limit.
-	Concurrent int
-	// MinInterval is the shortest time between two rolls of one workload.
-	MinInterval time.Duration
-	// FlapLimit is how many rolls of one workload in about twelve hours count as ordinary work. Beyond it, the pause after each roll is twice as
-	// long as the pause before, from a minute up to an hour. 0 sets no limit.
-	FlapLimit int
-	// Windows are the maintenance windows, unless reroll-control has others. Without any, workloads roll at all times.
-	Windows []control.Window
+// Debounce combines successive edits into one roll.
+type Debounce struct {
+	// Time without changes before a roll. 0: at once.
+	Window time.Duration `yaml:"window"`
+	// Longest delay by further changes, at least the window.
+	MaxWait time.Duration `yaml:"maxWait"`
 }
 
 // Asks are what the annotations of one workload ask for.
 type Asks struct {
-	// Window replaces Limits.Window; nil if the workload asks for none.
+	// Window replaces that of Debounce; nil if the workload asks for none.
 	Window *time.Duration
 	// MinInterval holds if it is longer than that of the installation.
 	MinInterval time.Duration
@@ -42,6 +33,7 @@ type Asks struct {
 type Turn struct {
 	Workload reloader.WorkloadRef
 	Labels   map[string]string
+	Debounce Debounce
 	Limits   Limits
 	Asks     Asks
 	// Waits has the configs whose newest write the workload lacks, with the times of their changes.
@@ -124,9 +116,9 @@ func Due(t Turn, now time.Time) time.Time {
 // window returns the debounce window of t and its longest time, which is not a shorter.
 func (t Turn) window() (window, longest time.Duration) {
 	if t.Asks.Window != nil {
-		return *t.Asks.Window, max(*t.Asks.Window, t.Limits.MaxWait)
+		return *t.Asks.Window, max(*t.Asks.Window, t.Debounce.MaxWait)
 	}
-	return t.Limits.Window, max(t.Limits.Window, t.Limits.MaxWait)
+	return t.Debounce.Window, max(t.Debounce.Window, t.Debounce.MaxWait)
 }
 
 // Interval returns the shortest time between two rolls of the workload.

@@ -39,7 +39,7 @@ func heard(seconds ...float64) (w turn.Wait) {
 func span(d time.Duration) *time.Duration { return &d }
 
 func TestDue(t *testing.T) {
-	usual := turn.Limits{Window: time.Second, MaxWait: 10 * time.Second}
+	usual := turn.Debounce{Window: time.Second, MaxWait: 10 * time.Second}
 	for name, c := range map[string]struct {
 		turn turn.Turn
 		now  float64
@@ -65,7 +65,7 @@ func TestDue(t *testing.T) {
 		"a change dated ahead, asked later": {turn.Turn{Waits: waits(turn.Wait{}.Heard(noon.Add(24*time.Hour), noon))}, 30, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.turn.Limits = usual
+			c.turn.Debounce = usual
 			due := turn.Due(c.turn, after(c.now))
 			if c.want < 0 != due.IsZero() || c.want >= 0 && !due.Equal(after(c.want)) {
 				t.Errorf("due %s after noon, want %v", due.Sub(noon), c.want)
@@ -87,7 +87,7 @@ func waits(all ...turn.Wait) map[reloader.Config]turn.Wait {
 // for a window of their own: no two rolls follow each other within the window.
 func TestRollsAtTheMaximumWait(t *testing.T) {
 	const edit, roll = 20 * time.Millisecond, 30 * time.Millisecond
-	w := turn.Turn{Limits: turn.Limits{Window: time.Second, MaxWait: 10 * time.Second}, Waits: map[reloader.Config]turn.Wait{}}
+	w := turn.Turn{Debounce: turn.Debounce{Window: time.Second, MaxWait: 10 * time.Second}, Waits: map[reloader.Config]turn.Wait{}}
 	var configs []reloader.Config
 	for i := range 40 {
 		configs = append(configs, config(fmt.Sprint("c.", i)))
@@ -163,13 +163,13 @@ func FuzzDue(f *testing.F) {
 			w = w.Heard(at(now+int(g%3)*100-100), at(now)) // some are dated earlier, and some ahead
 		}
 		newest = min(newest, now)
-		limits := turn.Limits{Window: time.Duration(window) * time.Millisecond, MaxWait: time.Duration(longest) * time.Millisecond}
-		one := turn.Turn{Limits: limits, Waits: map[reloader.Config]turn.Wait{app: w}}
+		debounce := turn.Debounce{Window: time.Duration(window) * time.Millisecond, MaxWait: time.Duration(longest) * time.Millisecond}
+		one := turn.Turn{Debounce: debounce, Waits: map[reloader.Config]turn.Wait{app: w}}
 		due := turn.Due(one, at(now))
 		if len(gaps) == 0 {
 			return
 		}
-		if latest := w.Since().Add(max(limits.MaxWait, limits.Window)); due.After(latest) || due.Before(at(newest)) && due.Before(latest) {
+		if latest := w.Since().Add(max(debounce.MaxWait, debounce.Window)); due.After(latest) || due.Before(at(newest)) && due.Before(latest) {
 			t.Errorf("due %s, first %s, newest %d", due.Sub(noon), w.Since().Sub(noon), newest)
 		}
 		if w.Since().After(at(now)) {

@@ -72,6 +72,20 @@ func ParseWindows(text string) ([]Window, error) {
 	return windows, nil
 }
 
+// Windows are those of a setting.
+type Windows []Window
+
+// Parse reads windows, separated by semicolons; none if the texts are empty.
+func (w *Windows) Parse(texts []string) (err error) {
+	text := strings.Join(texts, ";")
+	if strings.TrimSpace(text) == "" {
+		*w = nil
+		return nil
+	}
+	*w, err = ParseWindows(text)
+	return err
+}
+
 // Never returns a window that does not open: it stands for one that cannot be read, which holds back until it can.
 func Never() Window { return Window{text: "never"} }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
-	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
@@ -141,7 +140,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		Cluster: s.ClusterName, Ring: ring, Dialects: dialects, Logger: p.logger, Registerer: p.registry,
 		Ports: dispatcher.Ports{Configs: cluster, Workloads: cluster, Ledger: p.ledger, History: p.queue, Announcer: tell},
 		Settings: dispatcher.Settings{
-			Strategy: s.Reload.Strategy, Limits: limitsOf(s), SweepInterval: s.ResyncInterval, DryRun: s.DryRun, HashOnly: !s.Reload.ToolMarks,
+			Strategy: s.Reload.Strategy, Debounce: s.Debounce, Limits: s.RolloutLimits.Limits, SweepInterval: s.ResyncInterval, DryRun: s.DryRun, HashOnly: !s.Reload.ToolMarks,
 			ReloadOnCreate: s.Reload.OnCreate, ReloadOnDelete: s.Reload.OnDelete, RolloutDeadline: s.RolloutLimits.Deadline,
 			HaltOnFailedRollouts: s.RolloutLimits.HaltOnFailure, CountByNamespace: s.Metrics.CountByNamespace,
 		},
@@ -157,15 +156,6 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		o.Webhook = webhookCaller{hook}
 	}
 	return dispatcher.New(o), nil
-}
-
-// limitsOf returns what holds workloads back.
-func limitsOf(s config.Config) turn.Limits {
-	l := s.RolloutLimits
-	return turn.Limits{
-		Window: s.Debounce.Window, MaxWait: s.Debounce.MaxWait, PerMinute: l.ReloadsPerMinute, Concurrent: l.MaxConcurrentRollouts,
-		MinInterval: l.MinReloadInterval, FlapLimit: l.FlapLimit, Windows: l.MaintenanceWindows,
-	}
 }
 
 // lead runs the dispatcher while this replica holds the Lease. A replica that loses it ends: the state that it has in memory is not to

@@ -4,7 +4,11 @@
 // that can be checked without reaching out. The page docs/configuration.md is generated from these types.
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/dispatcher/turn"
+)
 
 // Config has all settings. Those of parts that a process does not run are checked as well, and have no effect.
 type Config struct {
@@ -74,7 +78,7 @@ type Metrics struct {
 type Rolling struct {
 	Scope         Scope         `yaml:"scope"`
 	Reload        Reload        `yaml:"reload"`
-	Debounce      Debounce      `yaml:"debounce"`
+	Debounce      turn.Debounce `yaml:"debounce"`
 	RolloutLimits RolloutLimits `yaml:"rolloutLimits"`
 	// Interval of full resyncs, six times as long where Reroll may not list metadata. 0: only at the start.
 	ResyncInterval time.Duration `yaml:"resyncInterval" min:"1s"`
@@ -121,26 +125,9 @@ type Reload struct {
 	WebhookURL string `yaml:"webhookURL" is:"url"`
 }
 
-// Debounce combines successive edits into one roll.
-type Debounce struct {
-	// Time without changes before a roll. 0: at once.
-	Window time.Duration `yaml:"window"`
-	// Longest delay by further changes, at least the window.
-	MaxWait time.Duration `yaml:"maxWait"`
-}
-
 // RolloutLimits hold workloads back: see [rollouts](rollouts.md#rollout-limits).
 type RolloutLimits struct {
-	// Workloads per minute, a tenth of them at once. 0: no limit.
-	ReloadsPerMinute int `yaml:"reloadsPerMinute"`
-	// Workloads that may roll out at once. 0: no limit.
-	MaxConcurrentRollouts int `yaml:"maxConcurrentRollouts"`
-	// Minimum time between two rolls of a workload.
-	MinReloadInterval time.Duration `yaml:"minReloadInterval"`
-	// Rolls in about twelve hours before a workload slows down. 0: no limit.
-	FlapLimit int `yaml:"flapLimit"`
-	// When workloads may roll, such as `0 22 * * 1-5 6h`. Default: always.
-	MaintenanceWindows Windows `yaml:"maintenanceWindows"`
+	turn.Limits
 	// Time until a rollout stalls, if its controller has no deadline. 0: never.
 	Deadline time.Duration `yaml:"deadline"`
 	// Roll [in steps](rollouts.md#after-a-reload), and hold the rest if a workload stalls.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -44,7 +45,7 @@ func same(want, got Config) string {
 
 func selected(t *testing.T, text string) (s Selector) {
 	t.Helper()
-	if err := s.parse([]string{text}); err != nil {
+	if err := s.Parse([]string{text}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -67,9 +68,9 @@ func TestSettings(t *testing.T) {
 				c.ClusterName, c.DryRun, c.Source, c.Kubernetes.QPS = "12", true, SourceWatch, 100
 				c.Scope = Scope{Namespaces: []string{"a", "b"}, ResourceLabelSelector: selected(t, "x=y,z in (a,b)")}
 				c.Reload.AnnotationKeys, c.Reload.Dialects = AnnotationKeys{"auto": "example.com/auto"}, []string{"stakater"}
-				c.Debounce = Debounce{MaxWait: time.Minute}
-				c.RolloutLimits.ReloadsPerMinute = 60
-				c.RolloutLimits.MaintenanceWindows, _ = control.ParseWindows("0 22 * * 1,2 6h;0 3 * * * 1h")
+				c.Debounce = turn.Debounce{MaxWait: time.Minute}
+				c.RolloutLimits.PerMinute = 60
+				c.RolloutLimits.Windows, _ = control.ParseWindows("0 22 * * 1,2 6h;0 3 * * * 1h")
 				c.NATS.StoreSize = 4 << 30
 			},
 		},
@@ -107,7 +108,7 @@ func TestSettings(t *testing.T) {
 			want: func(c *Config) { c.Namespace = "reroll" },
 		},
 		"a wait at its default grows with the window": {
-			args: []string{"--set=debounce.window=1m"}, want: func(c *Config) { c.Debounce = Debounce{time.Minute, time.Minute} },
+			args: []string{"--set=debounce.window=1m"}, want: func(c *Config) { c.Debounce = turn.Debounce{Window: time.Minute, MaxWait: time.Minute} },
 		},
 		"no namespaces but these": {
 			args: []string{"--set=scope.namespaces=a", "--set=scope.namespaceSelector=x=y"}, want: func(c *Config) { c.Scope.Namespaces = []string{"a"} },

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
@@ -132,8 +133,8 @@ func Default() Config {
 				Strategy: "env-vars", ToolMarks: true,
 				Dialects: []string{"reroll", "stakater", "sap", "wave", "collaborne", "fabric8", "trigger"},
 			},
-			Debounce:       Debounce{Window: time.Second, MaxWait: defaultMaxWait},
-			RolloutLimits:  RolloutLimits{FlapLimit: 60, Deadline: 10 * time.Minute},
+			Debounce:       turn.Debounce{Window: time.Second, MaxWait: defaultMaxWait},
+			RolloutLimits:  RolloutLimits{Limits: turn.Limits{FlapLimit: 60}, Deadline: 10 * time.Minute},
 			ResyncInterval: 10 * time.Minute, Notifications: Notifications{Sink: "text"},
 		},
 		Connections: Connections{

@@ -45,7 +45,7 @@ func decode(n *yaml.Node, v reflect.Value, p place) error {
 	if t, ok := v.Addr().Interface().(texts); ok {
 		items, err := list(n, p)
 		if err == nil {
-			if err = t.parse(items); err != nil {
+			if err = t.Parse(items); err != nil {
 				err = p.fault(n, "%w", err)
 			}
 		}

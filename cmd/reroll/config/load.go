@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/reroll-dev/reroll/reloader/control"
 )
 
 // maxFile bounds the file, in bytes.
@@ -133,7 +135,7 @@ func (f Field) text() string {
 	switch v := f.Value().(type) {
 	case []string:
 		return strings.Join(v, ",")
-	case Selector, Windows, AnnotationKeys:
+	case Selector, control.Windows, AnnotationKeys:
 		return ""
 	default:
 		return fmt.Sprint(v)

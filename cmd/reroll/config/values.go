@@ -39,7 +39,7 @@ const (
 )
 
 // texts is a value that is made of one text or several.
-type texts interface{ parse(texts []string) error }
+type texts interface{ Parse(texts []string) error }
 
 // Selector chooses objects by their labels. The zero value chooses all.
 type Selector struct{ chosen labels.Selector }
@@ -52,28 +52,17 @@ func (s Selector) Labels() labels.Selector {
 	return s.chosen
 }
 
-func (s *Selector) parse(texts []string) (err error) {
+// Parse reads requirements, which all hold.
+func (s *Selector) Parse(texts []string) (err error) {
 	s.chosen, err = control.ParseSelector(strings.Join(texts, ","))
-	return err
-}
-
-// Windows are maintenance windows.
-type Windows []control.Window
-
-func (w *Windows) parse(texts []string) (err error) {
-	text := strings.Join(texts, ";")
-	if strings.TrimSpace(text) == "" {
-		*w = nil
-		return nil
-	}
-	*w, err = control.ParseWindows(text)
 	return err
 }
 
 // Rights say what groups of users see at a hub.
 type Rights []api.Right
 
-func (r *Rights) parse(texts []string) error {
+// Parse reads one right in each text.
+func (r *Rights) Parse(texts []string) error {
 	*r = nil
 	for _, text := range texts {
 		right, err := api.ParseRight(text)
@@ -88,7 +77,8 @@ func (r *Rights) parse(texts []string) error {
 // Size is a number of bytes; 0 is the default.
 type Size int64
 
-func (s *Size) parse(texts []string) error {
+// Parse reads one number.
+func (s *Size) Parse(texts []string) error {
 	text := strings.Join(texts, ",")
 	size, err := resource.ParseQuantity(text)
 	if err != nil || size.Value() <= 0 {
