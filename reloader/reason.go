@@ -131,7 +131,7 @@ var Reasons = []ReasonInfo{
 	{ReasonConfigIgnored, declines | recorded, "is not affected: the config has the ignore annotation", "To roll for it, remove the annotation.", ""},
 	{ReasonConfigUnmarked, declines | recorded, "searches its references, and the config lacks the match annotation", "Put `reloader.stakater.com/match: \"true\"` on the config.", ""},
 	{ReasonConfigUnselected, declines | recorded, "is not affected: the resource label selector does not select the config", "Check `scope.resourceLabelSelector`.", ""},
-	{ReasonNotShared, declines | recorded, "names a config of another namespace that does not exist, or is not shared with this one", "The owner of the config puts `reroll.dev/share-with` on it.", ""},
+	{ReasonNotShared, declines | recorded, "names a config in another namespace, and that config does not exist or is not shared with this namespace", "The owner of the config puts `reroll.dev/share-with` on it.", ""},
 	{ReasonKeysUnused, declines | recorded, "asks for this config, and only keys that do not count have changed", "Check `reroll.dev/keys` on the workload.", ""},
 	{ReasonAlreadyCurrent, ends | recorded | newest, "already had the mark of this content", "", ""},
 	{ReasonBaseline, ends, "was first seen with this content", "", ""},
@@ -160,12 +160,12 @@ var Reasons = []ReasonInfo{
 	{ReasonWaitingForNamespace, holds | lags, "is held back: the API server does not answer patches of other workloads in its namespace", "Check the API server, and admission webhooks of this namespace.", ""},
 	{ReasonMissingConfig, holds, "is held back: a config or key that its pods require is missing", "Create what the hold names, or remove the reference.", ""},
 	{ReasonWaitingForStep, holds, "is held back until the workloads before it have rolled out", "Wait for the rollouts that the message names.", "reroll status"},
-	{ReasonHalted, holds, "is held back: the change did not roll out on a workload before it", "Correct the config, or fix or `reroll retry` the stalled workload; see [rollouts](rollouts.md#after-a-reload).", "reroll status"},
+	{ReasonHalted, holds, "is held back: the same change failed to roll out on an earlier workload", "Correct the config, or fix or `reroll retry` the stalled workload; see [rollouts](rollouts.md#after-a-reload).", "reroll status"},
 	{ReasonRolling, rollsOut, "is rolling out", "", ""},
 	{ReasonRolledOut, rollsOut | decided, "runs the new template with all its pods", "", ""},
 	{ReasonStalled, rollsOut | decided, "did not roll out in time", "Check its new pods; see [the alert](alerts-and-metrics.md#rerollrolloutsstalled).", ""},
 	{ReasonOvertaken, rollsOut | decided, "got another template before it had rolled out", "", ""},
-	{ReasonWaitingForOperator, rollsOut | decided, "waits for an operator to continue the rollout", "Continue the rollout as the message says.", ""},
+	{ReasonWaitingForOperator, rollsOut | decided, "waits for a person to continue the rollout", "Continue the rollout as the message says.", ""},
 }
 
 var (

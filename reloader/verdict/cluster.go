@@ -122,7 +122,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 			case g.Why == reloader.GapAgedOut:
 				add(next, "Up to %d records of the %s are missing here: the cluster dropped them before they were forwarded.", g.Records, strings.ToLower(p.Of))
 			default:
-				add(next, "Records of the %s may be missing here: the cluster lost its own.", strings.ToLower(p.Of))
+				add(next, "Records of the %s may be missing here: the cluster lost its own copy.", strings.ToLower(p.Of))
 			}
 		}
 	}
@@ -190,10 +190,10 @@ func (c Case) unheard() (text, next string) {
 
 // attribution says what is known of who made a change.
 func attribution(s *reloader.ClusterStatus) string {
-	const manager = "The author of a change is the field manager of the config, with the time from managedFields"
+	const manager = "The author and the time of a change are those of the field manager in managedFields"
 	switch {
 	case fed(s, "silent", "refused"):
-		return manager + ", while no audit events come."
+		return manager + " while no audit events come."
 	case hears(s):
 		return "The author of a change is the user in its audit event."
 	case fed(s, "waiting"):

@@ -203,7 +203,7 @@ func TestSetupFromReleases(t *testing.T) {
 		"of the system":     {func(k *kube.Ingest) { k.Namespace = "kube-system" }, "--for kubeadm", says{file: "audit-policy.yaml", text: "namespaces: [kube-public, kube-node-lease]"}},
 		"OpenShift":         {func(k *kube.Ingest) { k.Namespace, k.Cluster = "ops", "east" }, "--for openshift", says{file: "settings.yaml", text: `url: "https://reroll-ingest.ops.svc:9443/v1/shipped/east"`}},
 
-		"no name":         {func(k *kube.Ingest) { k.Cluster = "" }, "--for kubeadm", says{err: "give it with --cluster"}},
+		"no name":         {func(k *kube.Ingest) { k.Cluster = "" }, "--for kubeadm", says{err: "set --cluster to the clusterName"}},
 		"another name":    {nil, "--for kubeadm --cluster west", says{out: "cluster west", warning: "cluster is named local, not west"}},
 		"a strange name":  {func(k *kube.Ingest) { k.Cluster = "a/../b" }, "--for kubeadm", says{err: "the name of the cluster"}},
 		"another folder":  {nil, "--for kubeadm --out x/y", says{out: "Written to x/y:"}},

@@ -166,7 +166,7 @@ func (f *getFlags) aboutConfig(q url.Values) error {
 	case f.config == "":
 		return nil
 	case f.resource.name == "clusters":
-		return usagef("--for-config: clusters are not about a config")
+		return usagef("--for-config does not apply to clusters")
 	case f.resource.name == "changes":
 		r, err := f.parseRef(f.config, configKinds(), false)
 		set(q, "namespace", r.namespace)

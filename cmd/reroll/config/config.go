@@ -31,7 +31,7 @@ type Process struct {
 	ClusterName string `yaml:"clusterName" is:"label"`
 	// Reroll's namespace. Default: the pod's or the context's.
 	Namespace string `yaml:"namespace" is:"label"`
-	// Parts to run. Without `nats.url`, `dispatch` must be among them.
+	// Parts to run. Without `nats.url` and `nats.config`, `dispatch` must be among them.
 	Components []string `yaml:"components" oneOf:"ingest,dispatch,api,admission"`
 	// [Source](audit-events.md#sources) of changes: a `watch` of metadata, `audit` events without permission to list Secrets, or both (`auto`).
 	Source string `yaml:"source" oneOf:"auto,audit,watch"`
