@@ -207,7 +207,7 @@ func (c *cluster) replace(ref scenario.Ref, old, obj scenario.Typed, by reloader
 	c.commit(ref, obj, by, !sameData(old, obj))
 }
 
-// commit stores obj and tells the watcher. The caller holds mu.
+// commit stores obj and tells the watcher.
 func (c *cluster) commit(ref scenario.Ref, obj scenario.Typed, by reloader.Actor, data bool) {
 	obj.SetResourceVersion(c.next())
 	manage(c.objects[ref], obj, by, data)
@@ -219,7 +219,7 @@ func (c *cluster) commit(ref scenario.Ref, obj scenario.Typed, by reloader.Actor
 	c.tell(ref)
 }
 
-// startPods starts the pods that lack nothing any more. The caller holds mu.
+// startPods starts the pods that lack nothing any more.
 func (c *cluster) startPods() {
 	for ref := range c.waiting {
 		if !c.lacksConfig(c.objects[ref]) {
@@ -229,7 +229,7 @@ func (c *cluster) startPods() {
 	}
 }
 
-// lacksConfig reports whether a config is missing without which pods of obj cannot start, or a scheduler. The caller holds mu.
+// lacksConfig reports whether a config is missing without which pods of obj cannot start, or a scheduler.
 func (c *cluster) lacksConfig(obj scenario.Typed) bool {
 	kind, _ := workload.KindNamed(obj.GetObjectKind().GroupVersionKind().Kind)
 	w, err := kind.Strip(obj, func(string) bool { return false })

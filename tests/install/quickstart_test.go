@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,12 +54,18 @@ func TestQuickStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := r.Follow(t, guide.Commands(t, sections, "3. Edit, and ask why")...)
-	for _, want := range []string{"UpToDate: The workload runs with the newest content. It last rolled for ConfigMap shop/settings", "kubectl-patch"} {
-		if !strings.Contains(told, want) {
-			t.Errorf("%q is not in what is told:\n%s", want, told)
-		}
+	edit := guide.Commands(t, sections, "3. Edit, and ask why")
+	if told := r.Follow(t, edit...); !strings.Contains(told, "kubectl-patch") {
+		t.Errorf("who made the change is not in what is told:\n%s", told)
 	}
+	explain := slices.IndexFunc(edit, func(command string) bool { return strings.Contains(command, "/reroll explain ") })
+	line.Eventually(t, "the end of the rollout in explain", func(context.Context) error { // Reroll hears of it a moment after kubectl
+		const want = "UpToDate: The workload runs with the newest content. It last rolled for ConfigMap shop/settings"
+		if told := r.Follow(t, edit[explain]); !strings.Contains(told, want) {
+			return fmt.Errorf("it says: %s", told)
+		}
+		return nil
+	})
 	if status := r.Follow(t, "reroll status"); !strings.Contains(status, "healthy · 1 workload") {
 		t.Errorf("the status is:\n%s", status)
 	}
