@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/digest"
 )
 
-// newest is the newest change of a config. Most are baselines, of which the object, its digest and the time say all.
+// newest is the newest change of a config. Most are baselines, which consist of the object, its digest and the time.
 type newest struct {
 	uid, version string
 	digest       reloader.Digest

@@ -188,7 +188,7 @@ func (w *world) say(ref scenario.Ref, revision int, status string) {
 	w.pass(time.Second)
 }
 
-// image has somebody change the template of a Deployment.
+// image changes the template of a Deployment, as its owner would.
 func (w *world) image(ref scenario.Ref, image string) {
 	w.t.Helper()
 	w.must(w.patch(bob, ref, types.StrategicMergePatchType,

@@ -7,7 +7,7 @@ import (
 )
 
 // ByConfig has a value for each of some configs, in the order of Config.Compare. Most workloads depend on one or two, and a map has room for
-// eight. Readers may share one as long as nobody calls Set or Delete.
+// eight. Readers may share one while Set and Delete are not called.
 type ByConfig[V any] []OfConfig[V]
 
 // OfConfig is the value of one config.

@@ -38,7 +38,7 @@ func keyAt(place string) (WorkloadKey, error) {
 	return WorkloadKey{Cluster: names[0], Workload: reloader.WorkloadRef{Kind: names[1], Namespace: names[2], Name: names[3]}}, nil
 }
 
-// entry is the place of one workload: its newest record, of which there is one from the start.
+// entry is the place of one workload, with its newest record. It has one from the start.
 type entry struct {
 	record atomic.Pointer[reloader.WorkloadRecord]
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// TestEditsWithoutEnd: somebody edits forty configs of one workload in turn, so fast that the debounce window never ends. The workload rolls once for
+// TestEditsWithoutEnd: forty configs of one workload are edited in turn, so fast that the debounce window never ends. The workload rolls once for
 // each longest wait, with all that has changed by then, and once more in the end.
 func TestEditsWithoutEnd(t *testing.T) {
 	const (

@@ -78,7 +78,7 @@ func configName(sender, body, event int) string {
 	return fmt.Sprintf("config-%d-%d-%d", sender, body, event)
 }
 
-// sends posts the bodies of one sender. When it is told to wait, it waits.
+// sends posts the bodies of one sender. It waits as long as the answer says.
 func (b *bench) sends(ctx context.Context, sender int) (took []time.Duration, err error) {
 	s, err := b.line.NewSender()
 	if err != nil {

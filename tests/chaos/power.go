@@ -51,7 +51,7 @@ func (d disk) mount(ctx context.Context) error {
 	return command(ctx, "mount", "-t", "ext4", "-o", "loop", d.image, d.folder)
 }
 
-// unmount takes the file system away, as soon as nobody uses it. What was not written yet is written.
+// unmount takes the file system away once no process uses it, and writes what was not written yet.
 func (d disk) unmount(ctx context.Context) error {
 	if !d.own || exec.Command("mountpoint", "-q", d.folder).Run() != nil {
 		return nil
@@ -163,7 +163,7 @@ func (c *course) shown(ctx context.Context) (map[string]bool, error) {
 	return found, nil
 }
 
-// storedHints returns how many hints were ever stored in a store that nobody uses.
+// storedHints returns how many hints were ever stored in a store that no process uses.
 func storedHints(ctx context.Context, dir string) (uint64, error) {
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir})
 	if err != nil {

@@ -15,7 +15,7 @@ type options struct {
 	// Roles runs each role as a process of its own with an external NATS, and HA two of the dispatch role behind a Lease.
 	// Otherwise there is one process with everything in it.
 	Roles, HA bool
-	// Time bounds the torment, in which about Rate new contents are written in a second, and Others specs of workloads by somebody else.
+	// Time bounds the torment. In each second, about Rate contents are written, and other writers change Others specs of workloads.
 	Time         time.Duration
 	Rate, Others float64
 	// Configs and Workloads are how many there are; the first is even.

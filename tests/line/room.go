@@ -140,7 +140,7 @@ func (r *Room) Deployment(name string) *appsv1.Deployment {
 	return d
 }
 
-// Rolls returns how often the spec of a Deployment has changed, which nobody else writes.
+// Rolls returns how often the spec of a Deployment has changed. In these tests only Reroll writes it.
 func (r *Room) Rolls(name string) int { return int(r.Deployment(name).Generation - 1) }
 
 // Rolled waits until a Deployment has rolled n times, and checks that it rolls no more.

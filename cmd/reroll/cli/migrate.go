@@ -25,7 +25,7 @@ func migrateCommand(g *globals) *cobra.Command {
 		Long: "Report what other reloaders left on workloads: annotations and marks, mistakes, and whether the first start of Reroll rolls a workload " +
 			"once, because it missed a change. It reads with your kubeconfig, needs no Reroll in the cluster, writes nothing and shows no content.\n" +
 			"--config has the settings that Reroll will have. It exits with 1 if something needs attention or could not be read.",
-		Example: "  reroll migrate\n  reroll migrate --config reroll.yaml\n  reroll migrate -o jsonpath='{.items[?(@.rolls)].workload}'",
+		Example: "  reroll migrate\n  reroll migrate --config reroll.yaml\n  reroll migrate -o jsonpath='{.items[?(@.rolls==true)].workload}'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return q.run(cmd) },
 	}, takesCluster, takesScope, "output")

@@ -84,7 +84,7 @@ func (b *batch) gather(ctx context.Context, t *queue.Tail, due time.Time) (full 
 	return full, nil
 }
 
-// take adds a record. What is missing before it was dropped by the cluster.
+// take adds a record. The cluster has dropped those missing before it.
 func (b *batch) take(r queue.Stored) {
 	if !b.dirty {
 		b.dirty, b.since = true, time.Now()

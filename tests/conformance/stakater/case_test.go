@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/conformance/stakater"
 )
 
-// TestOperations: what is said to be shown by a test is shown by one that exists.
+// TestOperations: each test that a case names exists.
 func TestOperations(t *testing.T) {
 	shown, err := stakater.Operations()
 	if err != nil {
