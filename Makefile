@@ -165,7 +165,7 @@ check-modules:
 # Phrases of a literal translation, which plain English does not have.
 translated = [Ww]hoever|[Aa]new|[Bb]eside|[Mm]end(s|ed|ing)?|look(s|ed) after|for long|go(es)? on|(is|are|was|were|be|been) told|tells? (of|apart)|told of|(is|are|was|were) to be
 
-# What no file may hold: unfinished work, waiting by the clock in tests, a developer's own folders, and phrases that readers stumble over.
+# What no file may hold: unfinished work, waiting by the clock in tests, a developer's own folders, phrases that readers stumble over, and misspelt words.
 .PHONY: check-words
 check-words:
 	@! git grep --untracked -InwE '$(translated)' -- '*.md' helm '*.go' ':!*_test.go' ':!tests'
@@ -173,6 +173,8 @@ check-words:
 	@! git grep --untracked -InE '\b(TO[D]O|FIX[M]E|XX[X])\b' -- ':!*.sum'
 	@! git grep --untracked -InE 'time\.Slee[p]\(' -- '*_test.go'
 	@! git grep --untracked -InE '(^|[^A-Za-z0-9._/-])/(root|work|home)/[A-Za-z.]' -- ':!*.sum'
+	@spell=$$(cd tests/tools/spelling && go tool -n misspell); git ls-files -co --exclude-standard '*.md' | xargs "$$spell" -error -locale UK -i artifacts,color && \
+	git ls-files -co --exclude-standard '*.go' '*.ts' '*.tsx' '*.yaml' '*.tpl' ':!helm/reroll/crds' ':!*_test.go' ':!**/testdata/**' | xargs "$$spell" -error
 
 # Generates in place and compares before with after, so that it judges uncommitted work as well.
 .PHONY: check-generated
