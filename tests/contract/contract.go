@@ -4,7 +4,6 @@
 //   - An answer passes only if the document knows its status and content type for that route, and every field that is in its body.
 //   - A request that was carried out passes only if the document describes it: nothing is taken that the document does not tell of.
 //   - A request that was refused for what is at some place in it passes only if the document forbids that.
-//   - What goes over a Wire is held against the document that the server at its end serves, and changed in nothing.
 //   - A Contract may be used from any number of goroutines.
 package contract
 
@@ -54,19 +53,6 @@ func New(document []byte) (*Contract, error) {
 
 // Document returns nil if the document itself is a valid one of OpenAPI 3.1.
 func (c *Contract) Document() error { return joined(c.answers.ValidateDocument()) }
-
-// Exchange holds a request with its body, and its answer with its body, against the document.
-func (c *Contract) Exchange(r *http.Request, body []byte, answer *http.Response) error {
-	if err := c.Answer(r, answer); err != nil {
-		return err
-	}
-	answered, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return fmt.Errorf("read the answer to %s %s: %w", r.Method, r.URL, err)
-	}
-	answer.Body = io.NopCloser(bytes.NewReader(answered))
-	return c.Request(r, body, answer.StatusCode, answered)
-}
 
 // Answer returns nil if the document describes the answer to r. It reads the body of the answer and puts it back.
 func (c *Contract) Answer(r *http.Request, answer *http.Response) error {

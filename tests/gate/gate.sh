@@ -41,7 +41,7 @@ unit() {
   gotest unit -- -vet=off -timeout 20m $packages ./dispatcher/plan ./ingest/webhook ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
 }
 # The go command does not see what helm and git read, and would answer from its cache: hence -count=1.
-chart() { gotest chart -- -vet=off -count=1 -timeout 15m ./tests ./tests/chart/... ./tests/contract/...; }
+chart() { gotest chart -- -vet=off -count=1 -timeout 15m ./tests ./tests/chart/...; }
 # On one control plane, one package after another. What fails there may have waited too long for a busy machine: it is tried once more, and
 # shown as FLAKED.
 system() {

@@ -40,7 +40,9 @@ func newDesk(t *testing.T, o line.Options) *desk {
 	d.must(err)
 	t.Cleanup(d.line.Stop)
 	bin := t.TempDir()
-	d.must(os.Symlink(binary, filepath.Join(bin, "reroll")))
+	for _, name := range []string{"reroll", "kubectl-reroll", "kubectl_complete-reroll"} {
+		d.must(os.Symlink(binary, filepath.Join(bin, name)))
+	}
 	d.must(os.Symlink(d.line.Kube.Command(ctx).Path, filepath.Join(bin, "kubectl")))
 	d.env = append(os.Environ(), "REROLL_SERVER="+d.line.Reroll.API, "KUBECONFIG="+d.line.Kube.Kubeconfig(), "PATH="+bin+":"+os.Getenv("PATH"))
 	return d
@@ -181,6 +183,8 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	d.t = t
+	d.recipes()
+	d.plugin(namespaces["all is well"])
 	d.dashboard(namespaces["no annotation"])
 	d.cluster(namespaces["all is well"])
 }
