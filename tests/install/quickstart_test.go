@@ -16,44 +16,65 @@ import (
 	"github.com/reroll-dev/reroll/tests/guide"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// nodeFolder is the folder that kubeadm's API server would see.
-const nodeFolder = "/etc/kubernetes/reroll"
+const root = "../.."
 
-// TestQuickStart follows the quick start from its beginning to its end, and prints how long that takes.
+// TestQuickStart follows the quick start from its beginning to its end, and prints how long that takes. No command of it is outside the sections
+// that are followed.
 func TestQuickStart(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	r, sections := newReader(t), read(t, "quickstart.md")
-	cluster, err := kube.Start(ctx, kube.Options{})
-	if err != nil {
-		t.Fatal(err)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	sections, err := guide.Read(root + "/docs/quickstart.md")
+	must(err)
+	var names []string
+	for _, s := range sections {
+		names = append(names, s.Name)
+	}
+	if got := strings.Join(names, "|"); got != "1. Install|2. Opt in|3. Edit, and ask why|Remove" {
+		t.Errorf("commands are under %s", got)
+	}
+	r := guide.NewReader(t, root)
+	cluster, err := kube.Start(ctx, kube.Options{})
+	must(err)
 	t.Cleanup(cluster.Stop)
 	r.Env = append(r.Env, "KUBECONFIG="+cluster.Kubeconfig())
-	r.kubectl(t, cluster.Command(ctx).Path)
+	// No kubelet runs here: what is run in Reroll's pod is run as a process of this machine.
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n'-n reroll exec reroll-0 -- /reroll '*) shift 6; exec reroll \"$@\" ;;\nesac\nexec %q \"$@\"\n", cluster.Command(ctx).Path)
+	must(os.WriteFile(filepath.Join(r.Dir, "bin", "kubectl"), []byte(script), 0o700))
 	before, err := cluster.Client().CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	began := time.Now()
 	if notes := r.Follow(t, guide.Commands(t, sections, "1. Install")...); !strings.Contains(notes, "There is no volume: when the pod moves, the history is lost") {
 		t.Errorf("what the pod loses is not in the notes of the chart:\n%s", notes)
 	}
-	p, _ := startPod(ctx, t, cluster)
+	pod, kubeconfig, err := line.LivePod(ctx, cluster, "reroll", "reroll", t.TempDir())
+	must(err)
+	arguments, err := pod.Arguments()
+	must(err)
+	addresses, err := port.Addresses(1)
+	must(err)
+	p, err := line.NewProcess(ctx, pod.Environment(), append(arguments, "--kubeconfig="+kubeconfig, "--ingest-address="+addresses[0])...)
+	must(err)
+	must(p.Start())
+	t.Cleanup(p.Kill)
+	must(p.WaitReady(ctx))
 	r.Env = append(r.Env, "REROLL_SERVER="+p.API)
 	r.Follow(t, guide.Commands(t, sections, "2. Opt in")...)
 	optedIn := time.Now()
-	err = line.Poll(ctx, func(context.Context) error { // field managers are distinguished by the second, and nobody types that fast
+	must(line.Poll(ctx, func(context.Context) error { // field managers are distinguished by the second, and nobody types that fast
 		if time.Since(optedIn) < 2*time.Second {
 			return errors.New("it is the second of the creation")
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	edit := guide.Commands(t, sections, "3. Edit, and ask why")
 	if told := r.Follow(t, edit...); !strings.Contains(told, "kubectl-patch") {
 		t.Errorf("who made the change is not in what is told:\n%s", told)
@@ -74,25 +95,5 @@ func TestQuickStart(t *testing.T) {
 	after, err := cluster.Client().CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err != nil || len(after.Items) != len(before.Items) {
 		t.Errorf("something is left: %d namespaces of %d, %v", len(after.Items), len(before.Items), err)
-	}
-}
-
-// TestEverySectionIsFollowed: no command of the quick start is outside the sections that TestQuickStart follows.
-func TestEverySectionIsFollowed(t *testing.T) {
-	var names []string
-	for _, s := range read(t, "quickstart.md") {
-		names = append(names, s.Name)
-	}
-	if got := strings.Join(names, "|"); got != "1. Install|2. Opt in|3. Edit, and ask why|Remove" {
-		t.Errorf("commands are under %s", got)
-	}
-}
-
-// kubectl gives the reader a kubectl that runs what is run in Reroll's pod as a process of this machine: no kubelet runs here.
-func (r *reader) kubectl(t *testing.T, path string) {
-	t.Helper()
-	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n'-n reroll exec reroll-0 -- /reroll '*) shift 6; exec reroll \"$@\" ;;\nesac\nexec %q \"$@\"\n", path)
-	if err := os.WriteFile(filepath.Join(r.Dir, "bin", "kubectl"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
 	}
 }
