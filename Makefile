@@ -15,7 +15,6 @@ CHAOS_SEED ?= 0
 CHAOS_SHAPES ?= serve:2m,roles:26m,ha:3m
 CHAOS_REPORT ?=
 FLEET_CUT_SECONDS ?= 300
-FLEET_UPDATES ?= 1000
 FLEET_KILLS ?= 20
 THOUSAND_MEMBERS ?= 1000
 THOUSAND_CUT_SECONDS ?= 300
@@ -234,7 +233,7 @@ chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled;
 
 .PHONY: fleet
 fleet: kube ## Three clusters and a hub: one is cut off for five minutes, and the hub's leader is killed twenty times
-	FLEET_CUT_SECONDS=$(FLEET_CUT_SECONDS) FLEET_UPDATES=$(FLEET_UPDATES) FLEET_KILLS=$(FLEET_KILLS) \
+	FLEET_CUT_SECONDS=$(FLEET_CUT_SECONDS) FLEET_KILLS=$(FLEET_KILLS) \
 	$(gotestsum) -- -tags nightly -count=1 -v -timeout 60m $(TESTFLAGS) ./tests/fleet
 
 .PHONY: thousand

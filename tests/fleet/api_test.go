@@ -64,25 +64,37 @@ func (a hubAPI) warns(ctx context.Context, t *testing.T, cluster string) {
 	}
 }
 
-// hasWorkloads waits until the API has the records of workloads that a cluster has itself.
-func (a hubAPI) hasWorkloads(ctx context.Context, c *cluster) {
+// idOf returns the ID of a record.
+func idOf(item json.RawMessage) json.RawMessage {
+	var named struct{ ID json.RawMessage }
+	_ = json.Unmarshal(item, &named) // what is no record has no ID
+	return named.ID
+}
+
+// hasAllOf waits until the API has the records that a cluster has itself, each as the cluster has it.
+func (a hubAPI) hasAllOf(ctx context.Context, c *cluster) {
 	c.t.Helper()
-	path := "/api/v1/workloads?limit=500&cluster=" + c.name
-	must(c.t, line.Poll(ctx, func(ctx context.Context) error {
-		var own, hub struct{ Items []json.RawMessage }
-		if err := errors.Join(c.Reroll.Get(ctx, path, &own), a.Get(ctx, path, &hub)); err != nil {
-			return err
-		}
-		if len(own.Items) < spread || len(own.Items) != len(hub.Items) {
-			return fmt.Errorf("%s has %d records of workloads, and the hub %d of it", c.name, len(own.Items), len(hub.Items))
-		}
-		for i, item := range own.Items {
-			if !bytes.Equal(item, hub.Items[i]) {
-				return fmt.Errorf("%s has %s, and the hub %s", c.name, item, hub.Items[i])
+	for _, kind := range []string{"changes", "reloads", "workloads"} {
+		path := "/api/v1/" + kind + "?limit=500&cluster=" + c.name
+		must(c.t, line.Poll(ctx, func(ctx context.Context) error {
+			var own, hub struct{ Items []json.RawMessage }
+			if err := errors.Join(c.Reroll.Get(ctx, path, &own), a.Get(ctx, path, &hub)); err != nil {
+				return err
 			}
-		}
-		return nil
-	}))
+			if len(own.Items) == 0 || len(own.Items) != len(hub.Items) {
+				return fmt.Errorf("%s has %d %s, and the hub %d of it", c.name, len(own.Items), kind, len(hub.Items))
+			}
+			for i, item := range own.Items {
+				if kind == "changes" { // the hub knows who has rolled for them elsewhere
+					item, hub.Items[i] = idOf(item), idOf(hub.Items[i])
+				}
+				if !bytes.Equal(item, hub.Items[i]) {
+					return fmt.Errorf("%s has %s, and the hub %s", c.name, item, hub.Items[i])
+				}
+			}
+			return nil
+		}))
+	}
 }
 
 // lists waits until the API lists all clusters, each as well and as it lists itself, and warns of nothing.

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
@@ -127,53 +126,28 @@ func (c *cluster) rolls(ctx context.Context, name string) int64 {
 	return d.Generation - 1
 }
 
-// rolledTo returns nil if a Deployment was rolled at least that often.
-func (c *cluster) rolledTo(ctx context.Context, name string, n int64) error {
-	d, err := c.Kube.Client().AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err == nil && d.Generation-1 < n {
-		err = fmt.Errorf("%s in %s rolled %d times, not %d", name, c.name, d.Generation-1, n)
-	}
-	return err
-}
-
 func (c *cluster) waitRolls(ctx context.Context, name string, n int64) {
 	c.t.Helper()
-	must(c.t, line.Poll(ctx, func(ctx context.Context) error { return c.rolledTo(ctx, name, n) }))
+	must(c.t, line.Poll(ctx, func(ctx context.Context) error {
+		d, err := c.Kube.Client().AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err == nil && d.Generation-1 < n {
+			err = fmt.Errorf("%s in %s rolled %d times, not %d", name, c.name, d.Generation-1, n)
+		}
+		return err
+	}))
 }
 
-// quiesce waits until what was edited so far has been dealt with: later edits of the sentinel have rolled it.
+// probe edits the config of the sentinel, and waits for the roll.
+func (c *cluster) probe(ctx context.Context) {
+	c.t.Helper()
+	c.probes++
+	must(c.t, c.give(ctx, "sentinel", fmt.Sprint(c.probes), nil))
+	c.waitRolls(ctx, "sentinel", c.probes)
+}
+
+// quiesce waits until what was edited so far has been dealt with.
 func (c *cluster) quiesce(ctx context.Context) {
 	c.t.Helper()
-	for range 2 {
-		before := c.rolls(ctx, "sentinel")
-		c.probes++
-		must(c.t, c.give(ctx, "sentinel", fmt.Sprint(c.probes), nil))
-		c.waitRolls(ctx, "sentinel", before+1)
-	}
-}
-
-// ids returns the IDs of what the cluster itself has on record.
-func ids(ctx context.Context, from *line.Reroll, path, cluster string) (map[string]bool, error) {
-	found := map[string]bool{}
-	query := url.Values{"cluster": {cluster}, "limit": {"500"}}
-	for {
-		var page struct {
-			Items []struct {
-				ID string `json:"id"`
-			} `json:"items"`
-			Metadata struct {
-				Continue string `json:"continue"`
-			} `json:"metadata"`
-		}
-		if err := from.Get(ctx, path+"?"+query.Encode(), &page); err != nil {
-			return nil, err
-		}
-		for _, item := range page.Items {
-			found[item.ID] = true
-		}
-		if page.Metadata.Continue == "" {
-			return found, nil
-		}
-		query.Set("continue", page.Metadata.Continue)
-	}
+	c.probe(ctx)
+	c.probe(ctx)
 }

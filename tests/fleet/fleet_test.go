@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -11,12 +10,9 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/line"
-	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 const (
-	// spread is over how many configs the updates of a cluster go: so many that a thousand of them are still on record when the cut is over.
-	spread = 50
 	// flagged is how often the config is edited that others follow before servers are killed, and followers how many workloads in the cluster that
 	// is cut off follow it.
 	flagged, followers = 5, 3
@@ -46,48 +42,46 @@ func TestFleet(t *testing.T) {
 	for i := range followers {
 		away.deploy(ctx, fmt.Sprint("follower-", i), following("flags"))
 	}
-	away.deployAll(ctx)
 
 	away.link.Set(true)
 	began := time.Now()
-	owner.deployAll(ctx)
-	near.deployAll(ctx)
 	near.deploy(ctx, "follower", following("flags"))
 	near.refused(ctx, owner)
 	near.followsForATime(ctx, owner)
 
-	edits := newLoad(ctx, fleet)
 	flags := &edited{owner: owner, name: "flags"}
 	for range flagged {
 		must(t, flags.edit(ctx))
 		near.waitRolls(ctx, "follower", flags.times)
 	}
 	for n := range kills {
-		edits.during(ctx, t, func() error {
-			return h.KillLeader(ctx, natsserver.Led{Stream: streams[n%len(streams)]}, func() error { return flags.edit(ctx) })
-		})
+		must(t, h.KillLeader(ctx, streams[n%len(streams)], func() error {
+			for _, c := range fleet {
+				c.probe(ctx) // neither the cut nor the hub holds up anybody
+			}
+			return flags.edit(ctx)
+		}))
 		near.waitRolls(ctx, "follower", flags.times)
 	}
 	api.warns(ctx, t, away.name)
-	edits.end(t)
-	away.quiesce(ctx) // the cut holds up nobody there
+	away.probe(ctx)
 	for i := range followers {
 		if n := away.rolls(ctx, fmt.Sprint("follower-", i)); n != 0 {
 			t.Errorf("a follower that is cut off rolled %d times", n)
 		}
 	}
 	wait(ctx, cutTime-time.Since(began))
-	own := away.own(ctx)
 	away.link.Set(false)
 	t.Logf("c2 was cut off for %s", time.Since(began).Round(time.Second))
-	must(t, h.KillLeader(ctx, natsserver.Led{Stream: "FOLLOW"}, func() error { return nil }))
+	must(t, h.KillLeader(ctx, "FOLLOW", func() error { return nil }))
 	mended := time.Now()
 	for i := range followers {
 		away.waitRolls(ctx, fmt.Sprint("follower-", i), 1)
 	}
 	t.Logf("the followers had rolled %s after the hub was there again", time.Since(mended).Round(time.Millisecond))
-	took := arrives(ctx, t, h, away, own).Sub(mended)
-	if t.Logf("the hub had everything %s after that", took.Round(time.Millisecond)); took > resumeTime {
+	api.hasAllOf(ctx, away)
+	took := time.Since(mended)
+	if t.Logf("the hub had everything after %s", took.Round(time.Millisecond)); took > resumeTime {
 		t.Errorf("more than %s", resumeTime)
 	}
 	must(t, flags.edit(ctx))
@@ -96,9 +90,10 @@ func TestFleet(t *testing.T) {
 	}
 	near.waitRolls(ctx, "follower", flags.times)
 	for _, c := range fleet {
-		c.quiesce(ctx)
-		rolledForEach(ctx, t, c, edits)
-		arrives(ctx, t, h, c, c.own(ctx))
+		c.probe(ctx)
+		if n := c.rolls(ctx, "sentinel"); n != c.probes {
+			t.Errorf("the sentinel of %s rolled %d times for %d edits", c.name, n, c.probes)
+		}
 	}
 	for i := range followers {
 		if n := away.rolls(ctx, fmt.Sprint("follower-", i)); n != 2 {
@@ -112,7 +107,7 @@ func TestFleet(t *testing.T) {
 	near.followsSecret(ctx, owner)
 	h.hides(secretContent, "token")
 	for _, c := range fleet {
-		api.hasWorkloads(ctx, c)
+		api.hasAllOf(ctx, c)
 	}
 	api.lists(ctx, t, fleet)
 	away.measures(ctx)
@@ -142,55 +137,4 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
-}
-
-// kindsOfRecords are those that are counted: where a cluster tells of its own, and where they are at the hub.
-var kindsOfRecords = []struct{ path, prefix string }{
-	{"/api/v1/changes", "reroll.change."},
-	{"/api/v1/reloads", "reroll.reload."},
-}
-
-// own returns the IDs of what the cluster has on record, by the path of their kind.
-func (c *cluster) own(ctx context.Context) map[string]map[string]bool {
-	c.t.Helper()
-	own := map[string]map[string]bool{}
-	for _, kind := range kindsOfRecords {
-		found, err := ids(ctx, c.Reroll, kind.path, c.name)
-		must(c.t, err)
-		own[kind.path] = found
-	}
-	return own
-}
-
-// arrives waits until the hub has those records of a cluster, and fails the test if these are fewer than there were updates, or if the hub has
-// anything twice. It returns when the hub stored the last of them.
-func arrives(ctx context.Context, t *testing.T, h *hub, c *cluster, own map[string]map[string]bool) (last time.Time) {
-	t.Helper()
-	for _, kind := range kindsOfRecords {
-		if n := len(own[kind.path]); n < updates {
-			t.Errorf("%s has %d %s of %d updates on record", c.name, n, kind.path, updates)
-		}
-		must(t, line.Poll(ctx, func(ctx context.Context) error {
-			at, err := h.arrived(ctx, kind.prefix+c.name+".>")
-			if err != nil {
-				return err
-			}
-			for word, n := range at.times {
-				if n > 1 {
-					return line.Stop(fmt.Errorf("the hub has %d times of %s: %s", n, c.name, word))
-				}
-			}
-			var errs []error
-			for id := range own[kind.path] {
-				if at.first[id].IsZero() {
-					errs = append(errs, fmt.Errorf("the hub lacks %s of %s", id, c.name))
-				} else if at.first[id].After(last) {
-					last = at.first[id]
-				}
-			}
-			return errors.Join(errs...)
-		}))
-		t.Logf("%s: %d %s at the hub, each once", c.name, len(own[kind.path]), kind.path)
-	}
-	return last
 }

@@ -31,9 +31,8 @@ func setting(name string, otherwise int) int {
 // What the run does. make fleet asks for more of all of it.
 var (
 	cutTime = time.Duration(setting("FLEET_CUT_SECONDS", 20)) * time.Second
-	updates = setting("FLEET_UPDATES", 150)
 	kills   = setting("FLEET_KILLS", 3)
 )
 
 // testTime bounds the whole run.
-var testTime = 6*time.Minute + 2*cutTime + time.Duration(kills)*time.Minute + time.Duration(updates)*100*time.Millisecond
+var testTime = 6*time.Minute + 2*cutTime + time.Duration(kills)*time.Minute

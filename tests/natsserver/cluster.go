@@ -172,59 +172,33 @@ func (c *Cluster) Kill(name string) {
 // PID returns the process of a member.
 func (c *Cluster) PID(name string) int { return c.processes[name].Process.Pid }
 
-// Led is what has a leader: a stream, or one of its consumers.
-type Led struct{ Stream, Consumer string }
-
-func (l Led) String() string { return strings.TrimSuffix(l.Stream+" "+l.Consumer, " ") }
-
-// stepDown is the subject on which its leader is asked to step down.
-func (l Led) stepDown() string {
-	if l.Consumer == "" {
-		return "$JS.API.STREAM.LEADER.STEPDOWN." + l.Stream
-	}
-	return "$JS.API.CONSUMER.LEADER.STEPDOWN." + l.Stream + "." + l.Consumer
-}
-
-// ErrNoLeader is what Info fails with while somebody answers and nobody leads.
-var ErrNoLeader = errors.New("it has no leader")
-
-// Info returns who leads and who follows.
-func (c *Cluster) Info(ctx context.Context, l Led) (*jetstream.ClusterInfo, error) {
+// info returns who leads a stream and who follows.
+func (c *Cluster) info(ctx context.Context, stream string) (*jetstream.ClusterInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	var found *jetstream.ClusterInfo
-	if l.Consumer == "" {
-		s, err := c.JetStream.Stream(ctx, l.Stream)
-		if err != nil {
-			return nil, err
-		}
-		found = s.CachedInfo().Cluster
-	} else {
-		s, err := c.JetStream.Consumer(ctx, l.Stream, l.Consumer)
-		if err != nil {
-			return nil, err
-		}
-		found = s.CachedInfo().Cluster
+	s, err := c.JetStream.Stream(ctx, stream)
+	if err != nil {
+		return nil, err
 	}
-	if found == nil || found.Leader == "" {
-		return nil, ErrNoLeader
+	if found := s.CachedInfo().Cluster; found != nil && found.Leader != "" {
+		return found, nil
 	}
-	return found, nil
+	return nil, errors.New("it has no leader")
 }
 
 // Leader returns who leads, once all replicas are there and know all.
-func (c *Cluster) Leader(ctx context.Context, l Led) (name string, err error) {
+func (c *Cluster) Leader(ctx context.Context, stream string) (name string, err error) {
 	err = line.Poll(ctx, func(ctx context.Context) error {
-		found, err := c.Info(ctx, l)
+		found, err := c.info(ctx, stream)
 		if err != nil {
-			return fmt.Errorf("who leads %v: %w", l, err)
+			return fmt.Errorf("who leads %s: %w", stream, err)
 		}
 		if len(found.Replicas) != Members-1 {
-			return fmt.Errorf("%v has %d replicas beside its leader", l, len(found.Replicas))
+			return fmt.Errorf("%s has %d replicas beside its leader", stream, len(found.Replicas))
 		}
 		for _, r := range found.Replicas {
 			if !r.Current || r.Offline {
-				return fmt.Errorf("the replica of %v on %s is behind", l, r.Name)
+				return fmt.Errorf("the replica of %s on %s is behind", stream, r.Name)
 			}
 		}
 		name = found.Leader
@@ -234,49 +208,41 @@ func (c *Cluster) Leader(ctx context.Context, l Led) (name string, err error) {
 }
 
 // waitOther waits until somebody else leads.
-func (c *Cluster) waitOther(ctx context.Context, l Led, than string) error {
+func (c *Cluster) waitOther(ctx context.Context, stream, than string) error {
 	return line.Poll(ctx, func(ctx context.Context) error {
-		found, err := c.Info(ctx, l)
+		found, err := c.info(ctx, stream)
 		if err == nil && found.Leader == than {
-			err = fmt.Errorf("%s leads %v still", than, l)
+			err = fmt.Errorf("%s leads %s still", than, stream)
 		}
 		return err
 	})
 }
 
 // KillLeader kills the member that leads, does something meanwhile, and starts the member again when another one leads.
-func (c *Cluster) KillLeader(ctx context.Context, l Led, meanwhile func() error) error {
-	name, err := c.Leader(ctx, l)
+func (c *Cluster) KillLeader(ctx context.Context, stream string, meanwhile func() error) error {
+	name, err := c.Leader(ctx, stream)
 	if err != nil {
 		return err
 	}
 	c.Kill(name)
-	return errors.Join(meanwhile(), c.waitOther(ctx, l, name), c.Start(name))
+	return errors.Join(meanwhile(), c.waitOther(ctx, stream, name), c.Start(name))
 }
 
 // AskToStepDown asks the leader to step down, and waits until another one leads.
-func (c *Cluster) AskToStepDown(ctx context.Context, l Led) error {
-	name, err := c.Leader(ctx, l)
+func (c *Cluster) AskToStepDown(ctx context.Context, stream string) error {
+	name, err := c.Leader(ctx, stream)
 	if err != nil {
 		return err
 	}
-	if err := c.order(ctx, l, nil); err != nil {
-		return fmt.Errorf("%s leads: %w", name, err)
-	}
-	return c.waitOther(ctx, l, name)
-}
-
-// order asks the leader to step down, as an order says.
-func (c *Cluster) order(ctx context.Context, l Led, order []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	asks, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	answer, err := c.Conn.RequestWithContext(ctx, l.stepDown(), order)
+	answer, err := c.Conn.RequestWithContext(asks, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s leads: %w", name, err)
 	}
 	var said struct{ Success bool }
 	if err := json.Unmarshal(answer.Data, &said); err != nil || !said.Success {
-		return fmt.Errorf("the leader of %v answered %s", l, answer.Data)
+		return fmt.Errorf("the leader of %s answered %s", stream, answer.Data)
 	}
-	return nil
+	return c.waitOther(ctx, stream, name)
 }
