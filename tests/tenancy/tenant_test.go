@@ -63,12 +63,6 @@ func newTenant(t *testing.T) *tenant {
 // ask sends a request to the REST API with a token, again while it is told to ask less often.
 func (who *tenant) ask(token, method, path string, body any) (code int, answer string) {
 	who.T.Helper()
-	return who.askAt(shared.Reroll.API, token, method, path, body)
-}
-
-// askAt is ask at another API.
-func (who *tenant) askAt(url, token, method, path string, body any) (code int, answer string) {
-	who.T.Helper()
 	var sent []byte
 	if body != nil {
 		var err error
@@ -76,7 +70,7 @@ func (who *tenant) askAt(url, token, method, path string, body any) (code int, a
 		who.Must(err)
 	}
 	for {
-		request, err := http.NewRequestWithContext(who.Ctx(), method, url+path, bytes.NewReader(sent))
+		request, err := http.NewRequestWithContext(who.Ctx(), method, shared.Reroll.API+path, bytes.NewReader(sent))
 		who.Must(err)
 		request.Header.Set("Authorization", "Bearer "+token)
 		request.Header.Set("Content-Type", "application/json")
