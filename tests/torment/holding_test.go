@@ -24,27 +24,22 @@ const wideConfigs, wideKeys = 40, 2000
 // holdingTricks are those that cost a worker time, or the records space.
 func holdingTricks() []trick {
 	return []trick{
-		{"template-references", 1, templateReferences, tooMany},
-		{"template-huge", 1, templateHuge, notRolled},
-		{"annotations-full", 1, annotationsFull, "annotations|WaitingForNamespace"},
-		{"config-wide", 1, usesAll("wide"), notRolled},
-		{"configs-wide", 1, manyWide, notRolled},
-		{"hanging-deployment", 7, usesAll(stir), notRolled},
-		{"hanging-statefulset", 1, hangingStatefulSet, notRolled},
-		{"hanging-job", 3, job(false), notRolled},
-		{"stuck-job", 7, job(true), notRolled},
-		{"hanging-cronjob", 2, hangingCronJob, notRolled},
+		{"template-references", 1, templateReferences},
+		{"template-huge", 1, templateHuge},
+		{"annotations-full", 1, annotationsFull},
+		{"config-wide", 1, usesAll("wide")},
+		{"configs-wide", 1, manyWide},
+		{"hanging-deployment", 7, usesAll(stir)},
+		{"hanging-statefulset", 1, hangingStatefulSet},
+		{"hanging-job", 3, job(false)},
+		{"stuck-job", 7, job(true)},
+		{"hanging-cronjob", 2, hangingCronJob},
 	}
 }
 
-// notRolled is how Reroll says that an attempt failed, or that it waits until those of others have.
-const notRolled = `(?i)webhook|deadline|timeout|still exists|WaitingForNamespace`
-
-var autoOnly = map[string]string{"reloader.stakater.com/auto": "true"}
-
 // hangingDeployment returns a Deployment of which the silent webhook is asked.
 func hangingDeployment(p place, from ...corev1.EnvFromSource) *appsv1.Deployment {
-	d := line.Deployment(p.namespace, p.name, autoOnly, from...)
+	d := line.Deployment(p.namespace, p.name, line.Auto, from...)
 	d.Labels = map[string]string{hangs: "true"}
 	return d
 }
@@ -119,7 +114,7 @@ func jobTemplate(p place) corev1.PodTemplateSpec {
 func job(stuck bool) func(options, place) workload {
 	return func(_ options, p place) workload {
 		j := &batchv1.Job{
-			ObjectMeta: metav1.ObjectMeta{Name: p.name, Namespace: p.namespace, Annotations: autoOnly},
+			ObjectMeta: metav1.ObjectMeta{Name: p.name, Namespace: p.namespace, Annotations: line.Auto},
 			Spec:       batchv1.JobSpec{Template: jobTemplate(p)},
 		}
 		if stuck {
@@ -134,7 +129,7 @@ func job(stuck bool) func(options, place) workload {
 // hangingCronJob is a CronJob of which the request to create a Job hangs.
 func hangingCronJob(_ options, p place) workload {
 	return workload{"CronJob", &batchv1.CronJob{
-		ObjectMeta: metav1.ObjectMeta{Name: p.name, Namespace: p.namespace, Annotations: autoOnly},
+		ObjectMeta: metav1.ObjectMeta{Name: p.name, Namespace: p.namespace, Annotations: line.Auto},
 		Spec: batchv1.CronJobSpec{
 			Schedule: "0 3 * * *", JobTemplate: batchv1.JobTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{hangs: "true"}}, Spec: batchv1.JobSpec{Template: jobTemplate(p)},

@@ -14,9 +14,6 @@ type trick struct {
 	copies int
 	// makes returns the objects of one workload.
 	makes func(o options, p place) workload
-	// says is a regular expression that must match what is said on the workload: its problems, its hold, the reasons of its
-	// dependencies, or an Event.
-	says string
 }
 
 // stir is the ConfigMap that most workloads of the tenant use, so that one edit of it has them all rolled.
@@ -28,8 +25,8 @@ func tricks() []trick {
 }
 
 // annotated is a trick of a Deployment with annotations that depend on the size of the run.
-func annotated(name, says string, annotations func(options) map[string]string) trick {
-	return trick{name: name, copies: 1, says: says, makes: func(o options, p place) workload {
+func annotated(name string, annotations func(options) map[string]string) trick {
+	return trick{name: name, copies: 1, makes: func(o options, p place) workload {
 		d := line.Deployment(p.namespace, p.name, annotations(o), line.FromConfigMap(stir))
 		d.Labels = map[string]string{hangs: "true"}
 		return workload{kind: "Deployment", object: d}
@@ -59,26 +56,26 @@ func listTricks() []trick {
 	const configMaps, secrets = "configmap.reloader.stakater.com/reload", "secret.reloader.stakater.com/reload"
 	const own, ownSecrets = "reroll.dev/configmaps", "reroll.dev/secrets"
 	return []trick{
-		annotated("names-configmaps", tooMany, one(configMaps, func(o options) string { return names(o.Names, "%s,") })),
-		annotated("names-secrets", tooMany, one(secrets, func(o options) string { return names(o.Names, "%s,") })),
-		annotated("names-own", tooMany, one(own, func(o options) string { return names(o.Names, "%s,") })),
-		annotated("names-3000", tooMany, one(configMaps, func(options) string { return names(3000, "a-name-of-some-length-"+"%s,") })),
-		annotated("names-both", tooMany, func(o options) map[string]string {
+		annotated("names-configmaps", one(configMaps, func(o options) string { return names(o.Names, "%s,") })),
+		annotated("names-secrets", one(secrets, func(o options) string { return names(o.Names, "%s,") })),
+		annotated("names-own", one(own, func(o options) string { return names(o.Names, "%s,") })),
+		annotated("names-3000", one(configMaps, func(options) string { return names(3000, "a-name-of-some-length-"+"%s,") })),
+		annotated("names-both", func(o options) map[string]string {
 			return map[string]string{own: names(o.Names/3, "%s,"), ownSecrets: names(o.Names/3, "%s,")}
 		}),
-		annotated("glob-all", tooMany, one(own, func(options) string { return "*" })),
-		annotated("glob-crowd", tooMany, one(ownSecrets, func(options) string { return "crowd-*,*-crowd" })),
-		annotated("expression-all", tooMany, one(configMaps, func(options) string { return ".*" })),
-		annotated("selector-all", tooMany, one("reroll.dev/configmap-selector", func(options) string { return "!absent" })),
-		annotated("search-all", notRolled, one("reloader.stakater.com/search", func(options) string { return "true" })),
-		annotated("globs-thousands", tooMany, one(own, func(o options) string { return names(o.Names/2, "%s*,") })),
-		annotated("expressions-thousands", "expressions", one(configMaps, func(o options) string { return names(o.Names/4, "%s.*,") })),
-		annotated("expression-repeats", "regular expression|complex", one(configMaps, func(options) string { return "((a{1000}){1000}){1000}," + stir })),
-		annotated("expressions-complex", "complex", one(configMaps, func(options) string { return repeated(200, "([-a-z0-9]{200})+y") })),
-		annotated("expressions-deep", "512 characters", one(configMaps, func(options) string { return repeated(50, strings.Repeat("(", 250)+"a"+strings.Repeat(")*", 200)) })),
-		annotated("invalid-names", "Not_A_Name", one(own, func(o options) string { return repeated(o.Names/3, "Not_A_Name") })),
-		annotated("invalid-expressions", "regular expression", one(configMaps, func(o options) string { return repeated(o.Names/3, "([") })),
-		annotated("other-namespaces", "NotShared|not shared", one(ownSecrets, func(o options) string {
+		annotated("glob-all", one(own, func(options) string { return "*" })),
+		annotated("glob-crowd", one(ownSecrets, func(options) string { return "crowd-*,*-crowd" })),
+		annotated("expression-all", one(configMaps, func(options) string { return ".*" })),
+		annotated("selector-all", one("reroll.dev/configmap-selector", func(options) string { return "!absent" })),
+		annotated("search-all", one("reloader.stakater.com/search", func(options) string { return "true" })),
+		annotated("globs-thousands", one(own, func(o options) string { return names(o.Names/2, "%s*,") })),
+		annotated("expressions-thousands", one(configMaps, func(o options) string { return names(o.Names/4, "%s.*,") })),
+		annotated("expression-repeats", one(configMaps, func(options) string { return "((a{1000}){1000}){1000}," + stir })),
+		annotated("expressions-complex", one(configMaps, func(options) string { return repeated(200, "([-a-z0-9]{200})+y") })),
+		annotated("expressions-deep", one(configMaps, func(options) string { return repeated(50, strings.Repeat("(", 250)+"a"+strings.Repeat(")*", 200)) })),
+		annotated("invalid-names", one(own, func(o options) string { return repeated(o.Names/3, "Not_A_Name") })),
+		annotated("invalid-expressions", one(configMaps, func(o options) string { return repeated(o.Names/3, "([") })),
+		annotated("other-namespaces", one(ownSecrets, func(o options) string {
 			var b strings.Builder
 			for i := range o.Ordinary {
 				p := o.place(i)
@@ -86,12 +83,9 @@ func listTricks() []trick {
 			}
 			return b.String() + "kube-system/x," + stir
 		})),
-		annotated("other-clusters", "more than", one("reroll.dev/follow", func(o options) string { return repeated(o.Names/10, "east/shop/configmap/a") + "/x,west/shop/secret/b" })),
+		annotated("other-clusters", one("reroll.dev/follow", func(o options) string { return repeated(o.Names/10, "east/shop/configmap/a") + "/x,west/shop/secret/b" })),
 	}
 }
-
-// tooMany is how Reroll says that a workload depends on more than it may.
-const tooMany = `(?i)more than|too many`
 
 func choiceTricks() []trick {
 	auto := func(more map[string]string) map[string]string {
@@ -102,25 +96,25 @@ func choiceTricks() []trick {
 		return func(o options) map[string]string { return auto(map[string]string{key: value(o)}) }
 	}
 	return []trick{
-		annotated("annotations-unknown", "no such annotation", func(options) map[string]string {
+		annotated("annotations-unknown", func(options) map[string]string {
 			unknown := map[string]string{}
 			for i := range 2000 {
 				unknown[fmt.Sprintf("reroll.dev/wrong-%d", i)] = "true"
 			}
 			return auto(unknown)
 		}),
-		annotated("choices-wrong", "duration", func(options) map[string]string {
+		annotated("choices-wrong", func(options) map[string]string {
 			choices := maps.Clone(map[string]string{"reroll.dev/window": "forever", "reroll.dev/min-interval": "-1s"})
 			choices["reroll.dev/maintenance-window"], choices["reroll.dev/strategy"] = "never", strings.Repeat("x", 100_000)
 			return auto(choices)
 		}),
-		annotated("windows-thousands", "maintenance-window", with("reroll.dev/maintenance-window", func(o options) string {
+		annotated("windows-thousands", with("reroll.dev/maintenance-window", func(o options) string {
 			return strings.Repeat("0 3 * * 1-5 2h;", o.Names/5)
 		})),
-		annotated("keys-thousands", "reroll.dev/keys", with("reroll.dev/keys", func(o options) string { return names(o.Names/2, "%s*,") })),
-		annotated("requirements-thousands", "selector", with("reroll.dev/configmap-selector", func(o options) string {
+		annotated("keys-thousands", with("reroll.dev/keys", func(o options) string { return names(o.Names/2, "%s*,") })),
+		annotated("requirements-thousands", with("reroll.dev/configmap-selector", func(o options) string {
 			return strings.TrimSuffix(strings.Repeat("a=b,", o.Names/5), ",")
 		})),
-		annotated("exclude-thousands", "exclude", with("reroll.dev/exclude", func(o options) string { return names(o.Names/2, "%s*,") })),
+		annotated("exclude-thousands", with("reroll.dev/exclude", func(o options) string { return names(o.Names/2, "%s*,") })),
 	}
 }
