@@ -219,24 +219,3 @@ func TestChangeWhileStarting(t *testing.T) {
 		s.changed(name, 1)
 	}
 }
-
-// TestTakenVariable: a container has a variable of the mark's name that takes its value from elsewhere. The variable stays, the workload rolls by its
-// config-hash, and others that use the config roll, too.
-func TestTakenVariable(t *testing.T) {
-	t.Parallel()
-	s := newRoom(t)
-	mine := strings.Replace(deployment, `reroll.dev/auto: "true"`, `reloader.stakater.com/auto: "true"`, 1)
-	taken := strings.Replace(mine, "envFrom:", "env: [{name: STAKATER_WEB_CONFIGMAP, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], envFrom:", 1)
-	other := strings.ReplaceAll(fill(mine, "other", "", "1"), "configMapRef: {name: other}", "configMapRef: {name: web}")
-	s.KubectlWith(fill(config+"---"+taken, "web", "one", "1")+"---"+other, "apply", "-f", "-")
-	s.Quiet()
-	s.Edit("web", "two")
-	s.Quiet()
-	s.changed("web", 1)
-	s.changed("other", 1)
-	env, err := s.Try("", "get", "deployment/web", "-o", "jsonpath={.spec.template.spec.containers[0].env}")
-	s.Must(err)
-	if !strings.Contains(env, "metadata.name") || strings.Contains(env, `"value"`) {
-		t.Errorf("the variable is %s", env)
-	}
-}

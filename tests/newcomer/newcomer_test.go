@@ -293,6 +293,9 @@ func (d *desk) cluster(namespace string) {
 	_, err = d.shell(namespace, "kubectl -n default delete configmap reroll-control")
 	d.must(err)
 	says(ref, "UpToDate: ")
+	if said, err := d.shell(namespace, "REROLL_SERVER= reroll status --reroll-namespace=empty"); err == nil || !strings.Contains(said, "no pod with Reroll's API is running in namespace empty") {
+		d.t.Errorf("without a pod: %v: %s", err, said)
+	}
 	d.line.Reroll.Kill()
 	says(ref, "cannot reach Reroll at "+d.line.Reroll.API, "Set --context for the Reroll of a cluster", "REROLL_SERVER")
 }
