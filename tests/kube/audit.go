@@ -24,8 +24,6 @@ type Audit struct {
 	URL string
 	// CAPEM holds the certificates that the receiver's own must be signed by. Empty: those of the system.
 	CAPEM []byte
-	// TLSServerName is the name that the receiver's certificate must have. Empty: the host in URL.
-	TLSServerName string
 	// Client is the certificate that the API server shows. Empty: none.
 	Client pki.KeyPair
 	// Token is sent as a bearer token, only over TLS. Empty: none.
@@ -117,7 +115,7 @@ func (a *Audit) policy() auditv1.Policy {
 
 func (a *Audit) kubeconfig() clientcmdapi.Config {
 	return kubeconfig("audit",
-		&clientcmdapi.Cluster{Server: a.URL, CertificateAuthorityData: a.CAPEM, TLSServerName: a.TLSServerName},
+		&clientcmdapi.Cluster{Server: a.URL, CertificateAuthorityData: a.CAPEM},
 		&clientcmdapi.AuthInfo{ClientCertificateData: a.Client.CertPEM, ClientKeyData: a.Client.KeyPEM, Token: a.Token},
 	)
 }

@@ -20,17 +20,13 @@ import (
 type Options struct {
 	// Dir is where the cluster keeps its files. It must be empty or absent. Empty: a temporary one, which Stop removes.
 	Dir string
-	// LogDir is where the programs log, one file each. Empty: "logs" in Dir.
-	LogDir string
 	// Progress receives messages about what Parts builds. Nil: standard error.
 	Progress io.Writer
 	// Audit has the API server report writes. Nil: no audit.
 	Audit *Audit
 	// APIServerFlags stand after the API server's own and win over them.
 	APIServerFlags []string
-	// Nodes is how many fake nodes there are. 0: one.
-	Nodes int
-	// OwnNodes leaves the fake nodes out, and kwok: the caller brings nodes with kubelets.
+	// OwnNodes leaves the fake node out, and kwok: the caller brings nodes with kubelets.
 	OwnNodes bool
 	// ControlPlaneOnly leaves out all but etcd and the API server: objects are stored, served and reported, but nothing acts on
 	// them. It starts in half the time.
@@ -42,7 +38,6 @@ type Cluster struct {
 	options  Options
 	binaries Binaries
 	dir      string
-	logDir   string
 	ca       *pki.CA
 	ports    ports
 	admin    *rest.Config
@@ -132,14 +127,7 @@ func (c *Cluster) makeDirs(context.Context) error {
 	if c.dir, err = makeDir(c.options.Dir); err != nil {
 		return fmt.Errorf("make the cluster's directory: %w", err)
 	}
-	c.logDir = c.options.LogDir
-	if c.logDir == "" {
-		c.logDir = filepath.Join(c.dir, "logs")
-	}
-	if c.logDir, err = filepath.Abs(c.logDir); err != nil {
-		return err
-	}
-	return os.MkdirAll(c.logDir, 0o755)
+	return os.MkdirAll(c.file("logs"), 0o755)
 }
 
 // makeDir makes dir, or a temporary directory if dir is empty, and returns its absolute path.
@@ -183,7 +171,7 @@ func (c *Cluster) launch(part Part, args ...string) (*process, error) {
 	if p := c.processes[part]; p != nil && p.running() {
 		return nil, fmt.Errorf("start %s: it runs already", part)
 	}
-	p, err := startProcess(string(part), c.binaries.Path(part), args, c.logDir)
+	p, err := startProcess(string(part), c.binaries.Path(part), args, c.file("logs"))
 	if err != nil {
 		return nil, err
 	}

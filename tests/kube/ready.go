@@ -58,7 +58,10 @@ func (c *Cluster) apiReady(ctx context.Context) error {
 	return c.client.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 }
 
-// addNodes creates the fake nodes with room for any number of pods. kwok makes them Ready.
+// nodeName is what the fake node is called.
+const nodeName = "node-1"
+
+// addNodes creates the fake node with room for any number of pods. kwok makes it Ready.
 func (c *Cluster) addNodes(ctx context.Context) error {
 	if c.options.OwnNodes {
 		return nil
@@ -68,22 +71,16 @@ func (c *Cluster) addNodes(ctx context.Context) error {
 		corev1.ResourceMemory: resource.MustParse("1Pi"),
 		corev1.ResourcePods:   resource.MustParse("100k"),
 	}
-	for i := range max(1, c.options.Nodes) {
-		name := fmt.Sprintf("node-%d", i+1)
-		node := &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-				corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
-			}},
-			Status: corev1.NodeStatus{
-				Capacity: room, Allocatable: room,
-				Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}},
-			},
-		}
-		if _, err := c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("create %s: %w", name, err)
-		}
-	}
-	return nil
+	_, err := c.client.CoreV1().Nodes().Create(ctx, &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{
+			corev1.LabelHostname: nodeName, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+		}},
+		Status: corev1.NodeStatus{
+			Capacity: room, Allocatable: room,
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: nodeName}},
+		},
+	}, metav1.CreateOptions{})
+	return err
 }
 
 // awaitControllers waits until the controllers work, which shows in the service account of the default namespace, and until kwok does,

@@ -24,8 +24,7 @@ const sharedFile = "shared.json"
 
 // shared is what another process must know to use the control plane.
 type shared struct {
-	APIPort int    `json:"apiPort"`
-	LogDir  string `json:"logDir"`
+	APIPort int `json:"apiPort"`
 }
 
 // SharedDir returns the directory of the shared control plane, or the empty string if there is none.
@@ -33,7 +32,7 @@ func SharedDir() string { return os.Getenv(SharedVariable) }
 
 // Share lets other processes use the control plane: Start returns it to those that have its directory in REROLL_RIG.
 func (c *Cluster) Share() error {
-	content, err := json.Marshal(shared{APIPort: c.ports.api.Number, LogDir: c.logDir})
+	content, err := json.Marshal(shared{APIPort: c.ports.api.Number})
 	if err != nil {
 		return err
 	}
@@ -57,7 +56,7 @@ func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{options: o, binaries: binaries, dir: dir, logDir: s.LogDir, processes: map[Part]*process{}, attached: true}
+	c := &Cluster{options: o, binaries: binaries, dir: dir, processes: map[Part]*process{}, attached: true}
 	c.ports.api = &port{Number: s.APIPort}
 	if c.ca, err = pki.ReadCA(c.file(caFile), c.file(caKeyFile)); err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
 // alone reports whether a control plane with these options cannot be shared.
 func (o Options) alone() bool {
 	audit := o.Audit != nil && (o.Audit.Level != "" || o.Audit.BatchMaxWait != 0 || o.Audit.Throttle)
-	return !o.ControlPlaneOnly || audit || o.Dir != "" || len(o.APIServerFlags) > 0 || o.Nodes > 0 || o.OwnNodes
+	return !o.ControlPlaneOnly || audit || o.Dir != "" || len(o.APIServerFlags) > 0 || o.OwnNodes
 }
 
 // empty deletes what would stay in a namespace for ever, and be followed by every later Reroll: without controllers, nothing ends the

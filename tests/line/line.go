@@ -29,12 +29,8 @@ type Options struct {
 	Kube kube.Options
 	// Flags stand after the ones that Start itself gives to `reroll serve`, and win over them.
 	Flags []string
-	// RoleFlags stand after all others of a role that StartRoles gives a process of its own, by the name of the role.
-	RoleFlags map[string][]string
 	// Environment is added to that of reroll.
 	Environment []string
-	// Binary is the reroll to run. Empty: that of the sources, as Build builds it.
-	Binary string
 	// Progress receives the messages of long builds. Empty: standard error.
 	Progress io.Writer
 }
@@ -83,20 +79,13 @@ func (l *Line) start(ctx context.Context, o Options) error {
 			"--ingest-address", addresses[0], "--api-address", addresses[1], "--metrics-address", addresses[2],
 		}, append(files.flags(), o.Flags...)...),
 	}
-	if l.Reroll.binary, err = o.binary(ctx); err != nil {
+	if l.Reroll.binary, err = Build(ctx); err != nil {
 		return err
 	}
 	if err := l.Reroll.Start(); err != nil {
 		return err
 	}
 	return l.Reroll.WaitReady(ctx)
-}
-
-func (o Options) binary(ctx context.Context) (string, error) {
-	if o.Binary != "" {
-		return o.Binary, nil
-	}
-	return Build(ctx)
 }
 
 // startSource starts a cluster that sends its audit events to an address, or takes the shared one, which sends them to an address of its own.

@@ -37,14 +37,14 @@ func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error 
 	if err != nil {
 		return err
 	}
-	binary, err := o.binary(ctx)
+	binary, err := Build(ctx)
 	if err != nil {
 		return err
 	}
 	role := func(name, metrics string, flags ...string) *Reroll {
 		return &Reroll{
 			dir: l.dir, binary: binary, Ops: "http://" + metrics,
-			arguments: slices.Concat([]string{"serve", "--components", name, "--set", "nats.url=" + natsURL, "--metrics-address", metrics}, flags, o.RoleFlags[name]),
+			arguments: slices.Concat([]string{"serve", "--components", name, "--set", "nats.url=" + natsURL, "--metrics-address", metrics}, flags),
 		}
 	}
 	// The first holds no Kubernetes credentials, and neither does the last.

@@ -1,3 +1,2 @@
-// Package nats holds what Reroll promises about an external NATS: that it works with the configurations in docs/nats, and that nothing is lost or
-// doubled while servers of a NATS cluster fail.
+// Package nats holds the configurations of docs/nats against what the program prints and what a hub needs.
 package nats

@@ -38,7 +38,7 @@ func NewCA(name string) (*CA, error) {
 		return nil, err
 	}
 	ca := &CA{certificate: template, key: key}
-	if ca.pair, err = ca.sign(template, key); err != nil {
+	if ca.pair, err = ca.signOf(template, key); err != nil {
 		return nil, err
 	}
 	block, _ := pem.Decode(ca.pair.CertPEM)
@@ -76,7 +76,7 @@ func (ca *CA) Server(name string, hosts ...string) (KeyPair, error) {
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	setHosts(template, hosts)
-	return ca.issue(template)
+	return ca.sign(template)
 }
 
 // Client issues a certificate for a TLS client. Kubernetes takes name for the user and organizations for the groups.
@@ -85,18 +85,26 @@ func (ca *CA) Client(name string, organizations ...string) (KeyPair, error) {
 	template.Subject.Organization = organizations
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	return ca.issue(template)
+	return ca.sign(template)
 }
 
-func (ca *CA) issue(template *x509.Certificate) (KeyPair, error) {
+// Issue issues a certificate that change has made a server's or a client's.
+func (ca *CA) Issue(name string, change func(*x509.Certificate)) (KeyPair, error) {
+	template := newTemplate(name)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	change(template)
+	return ca.sign(template)
+}
+
+func (ca *CA) sign(template *x509.Certificate) (KeyPair, error) {
 	key, err := newKey()
 	if err != nil {
 		return KeyPair{}, err
 	}
-	return ca.sign(template, key)
+	return ca.signOf(template, key)
 }
 
-func (ca *CA) sign(template *x509.Certificate, key *ecdsa.PrivateKey) (KeyPair, error) {
+func (ca *CA) signOf(template *x509.Certificate, key *ecdsa.PrivateKey) (KeyPair, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, ca.certificate, key.Public(), ca.key)
 	if err != nil {
 		return KeyPair{}, fmt.Errorf("sign the certificate of %s: %w", template.Subject.CommonName, err)
