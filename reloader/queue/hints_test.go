@@ -1,13 +1,9 @@
 package queue
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -111,35 +107,6 @@ func TestFullStreamRefusesAndLosesNothing(t *testing.T) {
 	c := consume(t, q, acknowledge)
 	eventually(t, "all of them are delivered", func() bool { return len(c.names()) == taken })
 	eventually(t, "there is room again", func() bool { return q.Put(testContext(t), []reloader.Hint{hint("next")}) == nil })
-}
-
-// TestKilledProcessLosesNothing: what a process was told is stored is there after it was killed, and its folder is free.
-func TestKilledProcessLosesNothing(t *testing.T) {
-	dir := t.TempDir()
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childStore+"="+dir)
-	out, err := child.StdoutPipe()
-	if err == nil {
-		err = child.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, lines := -1, bufio.NewScanner(out)
-	for lines.Scan() {
-		n, err := strconv.Atoi(lines.Text())
-		if err != nil {
-			t.Fatal(lines.Text())
-		}
-		if last = n; n == 200 {
-			if err := child.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	_ = child.Wait() // it was killed
-	c := consume(t, open(t, Options{StoreDir: dir}), acknowledge)
-	eventually(t, fmt.Sprintf("%d hints are there", last+1), func() bool { return len(c.names()) > last })
 }
 
 // TestClosing: Close waits for handlers, and what comes after it is refused.

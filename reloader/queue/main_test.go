@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -15,33 +14,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/port"
 )
-
-// childStore is the environment variable that makes the test binary a process that stores hints until it is killed.
-const childStore = "REROLL_TEST_CHILD_STORE"
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childStore); dir != "" {
-		storeForEver(dir)
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// storeForEver prints the number of each hint when it is stored.
-func storeForEver(dir string) {
-	q, err := Open(context.Background(), Options{StoreDir: dir, MaxStore: testStore, Logger: quiet()})
-	if err != nil {
-		fmt.Println("error:", err)
-		os.Exit(1)
-	}
-	for n := 0; ; n++ {
-		if err := q.Put(context.Background(), []reloader.Hint{numbered(n)}); err != nil {
-			fmt.Println("error:", err)
-			os.Exit(1)
-		}
-		fmt.Println(n)
-	}
-}
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
