@@ -240,16 +240,6 @@ func TestClustersAreNamedToThoseWhoMayListThem(t *testing.T) {
 	}
 }
 
-func TestRefusalsDoNotTellWhetherARecordExists(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	f.guard(t, door{allowed: nothing})
-	there, none := f.as(t, "alice", http.MethodGet, "/api/v1/reloads/r-1", ""), f.as(t, "alice", http.MethodGet, "/api/v1/reloads/r-none", "")
-	if diff := cmp.Diff(there.Body.String(), none.Body.String()); diff != "" || there.Code != none.Code {
-		t.Errorf("%d and %d:\n%s", there.Code, none.Code, diff)
-	}
-}
-
 func TestSelf(t *testing.T) {
 	f := newFixture(t)
 	f.guard(t, door{allowed: nothing})

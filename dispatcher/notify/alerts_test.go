@@ -128,25 +128,6 @@ func TestAnnounceNeverBlocks(t *testing.T) {
 	d.wantResults(t, map[string]float64{alertDropped: 3})
 }
 
-func TestAlertIsTriedAgain(t *testing.T) {
-	first := true
-	url, requests := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
-		if first {
-			first = false
-			w.Header().Set("Retry-After", "0")
-			w.WriteHeader(http.StatusTooManyRequests)
-		}
-	})
-	d := newDesk(t, AlertOptions{URL: url, Sink: "slack"})
-	d.during(t, func() {
-		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
-		if a, b := <-requests, <-requests; a.Body != b.Body {
-			t.Errorf("second try says %q, first %q", b.Body, a.Body)
-		}
-	})
-	d.wantResults(t, map[string]float64{alertSent: 1})
-}
-
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	elsewhere, strays := receiver(t, answering(http.StatusOK))
 	for _, status := range []int{301, 302, 303, 307, 308} {

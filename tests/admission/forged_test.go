@@ -130,17 +130,6 @@ func (s *site) cannotRead(user string) {
 	}
 }
 
-// TestOneNamespace: a review whose object is in another namespace than its request gets no mark, so that what counts is what is read.
-func TestOneNamespace(t *testing.T) {
-	s := newSite(t)
-	s.apply("client", s.configFile("app", "one"))
-	code, answer, err := s.ask(s.stranger(), address, s.path(), s.forged("elsewhere", "app"))
-	s.Must(err)
-	if code != http.StatusOK || strings.Contains(answer, "patch") || !strings.Contains(answer, "not in the request's namespace") {
-		t.Errorf("it is answered %d %s", code, answer)
-	}
-}
-
 // TestPathIsKept: a path that somebody changes, or drops with all that a tool does not know of, is published again.
 func TestPathIsKept(t *testing.T) {
 	s := newSite(t)

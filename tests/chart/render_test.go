@@ -88,42 +88,6 @@ func checkMounts(t *testing.T, w runner) {
 	}
 }
 
-// TestPodsAreRestricted holds all pods to the restricted level of the Pod Security Standards, and to a read-only root.
-func TestPodsAreRestricted(t *testing.T) {
-	for _, values := range []string{"default", "split", "hub"} {
-		objects := rendered(t, values)
-		pods := map[string]corev1.PodSpec{}
-		for _, w := range workloads(t, objects) {
-			pods[w.role()] = w.pod.Spec
-		}
-		for _, object := range objects {
-			if pod, ok := object.(*corev1.Pod); ok {
-				pods["test"] = pod.Spec
-			}
-		}
-		for name, spec := range pods {
-			checkRestricted(t, values+" "+name, spec)
-		}
-	}
-}
-
-func checkRestricted(t *testing.T, name string, spec corev1.PodSpec) {
-	t.Helper()
-	container := spec.Containers[0].SecurityContext
-	for rule, holds := range map[string]bool{
-		"runs as non-root":           *spec.SecurityContext.RunAsNonRoot && *spec.SecurityContext.RunAsUser != 0,
-		"default seccomp profile":    spec.SecurityContext.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
-		"no privilege escalation":    !*container.AllowPrivilegeEscalation,
-		"no capabilities":            cmp.Equal(container.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
-		"read-only root file system": *container.ReadOnlyRootFilesystem,
-		"nothing of the host":        !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,
-	} {
-		if !holds {
-			t.Errorf("%s breaks: %s", name, rule)
-		}
-	}
-}
-
 // decode returns the objects of a YAML stream and fails the test on a field or a kind that Kubernetes does not know.
 func decode(t *testing.T, stream string) []runtime.Object {
 	t.Helper()
