@@ -224,7 +224,7 @@ bench: kube ## Measure on the rig and print the figures, each next to a bare loo
 	go test -run '^$$' -bench 'Decode' -benchmem -count 5 ./ingest/audit
 	go test -run '^$$' -bench . -benchmem -count 5 ./reloader/dialect
 	go test -tags nightly -run '^$$' -bench Forwarders -benchtime 1x ./tests/thousand
-	go run ./tests/bench $(BENCHFLAGS)
+	go test -tags nightly -run '^$$' -bench . -benchtime 1x -timeout 60m ./tests/bench $(BENCHFLAGS)
 
 .PHONY: chaos
 chaos: kube ## Torment Reroll for 31 minutes and count what is lost and doubled; CHAOS_SEED=n repeats, CHAOS_SHAPES=roles:5m is less, CHAOS_REPORT=file keeps the report
