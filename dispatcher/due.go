@@ -51,7 +51,7 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
 	chosen := t.plan.Chosen
 	at := turn.Turn{
-		Workload: t.w.Ref(), Labels: t.w.Labels, Debounce: g.Debounce, Limits: g.Limits,
+		Workload: t.w, Debounce: g.Debounce, Limits: g.Limits,
 		Asks:  turn.Asks{Window: chosen.Debounce, MinInterval: chosen.MinInterval, Windows: chosen.Maintenance},
 		Waits: t.waits(now), Missing: g.missing(t),
 		Pace: turn.Pace{Rolls: t.state.Rolls, At: t.state.At}, Slot: t.slot, Requested: t.asked(), Retry: t.retries(),
@@ -117,7 +117,7 @@ func (g *gate) late(ref reloader.WorkloadRef, now time.Time) time.Duration {
 func peers(of iter.Seq[*tracked], c reloader.Config) iter.Seq[turn.Peer] {
 	return func(yield func(turn.Peer) bool) {
 		for t := range of {
-			p := turn.Peer{Workload: t.w.Ref(), Labels: t.w.Labels, Going: t.going, Rollout: t.rollout.Result(), Retry: t.retries(), Hold: t.hold}
+			p := turn.Peer{Workload: t.w, Going: t.going, Rollout: t.rollout.Result(), Retry: t.retries(), Hold: t.hold}
 			if e := t.edges.Get(c); e != nil {
 				p.Behind, p.Going, p.How = e.behind, t.going && e.behind, e.how
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Limits are the settings of the installation that brakes have: those of rolloutLimits. The zero value holds back nothing.
@@ -33,9 +34,16 @@ type Brake struct {
 	Requests, Retries bool
 	// Holds returns the hold of a workload; nil if the brake lets it go.
 	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
-	// Crowd is there instead of Holds if only so many workloads of a group may roll at once. It returns that number, which is the same for all groups
-	// and 0 for no limit, and the group of a workload.
-	Crowd func(Limits, Peer) (room int, group string)
+	// Crowd is there instead of Holds if only so many workloads of a group may roll at once.
+	Crowd *Crowd
+}
+
+// Crowd limits how many workloads of a group roll at once.
+type Crowd struct {
+	// Room returns that number, which is the same for all groups; 0 for no limit.
+	Room func(Limits) int
+	// Groups returns those of a workload, which waits while one of them has no room. A workload without groups does not wait.
+	Groups func(*workload.Workload) []string
 }
 
 // Brakes are all brakes, in the order of Decide. The first that holds gives the reason. Brakes that end by themselves come before
@@ -109,23 +117,33 @@ func (b Brake) holds(t Turn, p Peers, c control.Control, now time.Time) *reloade
 	if b.Crowd == nil {
 		return b.Holds(t, p, c, now)
 	}
-	room, group := b.Crowd(t.Limits, Peer{Workload: t.Workload, Labels: t.Labels})
-	if room <= 0 || b.rolling(t.Limits, p.All, t.Workload)[group] < room {
+	room := b.Crowd.Room(t.Limits)
+	if room <= 0 || b.Crowd.takes(t.Workload, b.Crowd.rolling(p.All, t.Workload.Ref()), room) {
 		return nil
 	}
 	return &reloader.Hold{}
 }
 
 // rolling returns how many workloads of each group roll, without one: a workload that rolls may roll again in its own place.
-func (b Brake) rolling(l Limits, all iter.Seq[Peer], except reloader.WorkloadRef) map[string]int {
+func (c *Crowd) rolling(all iter.Seq[Peer], except reloader.WorkloadRef) map[string]int {
 	rolling := map[string]int{}
 	for p := range all {
-		if p.Rolls() && p.Workload != except {
-			_, group := b.Crowd(l, p)
-			rolling[group]++
+		if p.Rolls() && p.Workload.Ref() != except {
+			c.count(p.Workload, rolling)
 		}
 	}
 	return rolling
+}
+
+func (c *Crowd) count(w *workload.Workload, rolling map[string]int) {
+	for _, group := range c.Groups(w) {
+		rolling[group]++
+	}
+}
+
+// takes reports whether all groups of a workload have room for it.
+func (c *Crowd) takes(w *workload.Workload, rolling map[string]int, room int) bool {
+	return !slices.ContainsFunc(c.Groups(w), func(group string) bool { return rolling[group] >= room })
 }
 
 func frozen(_ Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
@@ -136,7 +154,7 @@ func frozen(_ Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
 }
 
 func paused(t Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
-	if p, ok := c.Paused(t.Workload.Namespace, t.Labels, now); ok {
+	if p, ok := c.Paused(t.Workload.Namespace, t.Workload.Labels, now); ok {
 		return &reloader.Hold{Message: p.Reason, Due: p.Until}
 	}
 	return nil
@@ -194,7 +212,8 @@ func waitingForStep(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.H
 	return nil
 }
 
-func concurrent(l Limits, _ Peer) (room int, group string) { return l.Concurrent, "" }
+// concurrent has all workloads in one group.
+var concurrent = &Crowd{func(l Limits) int { return l.Concurrent }, func(*workload.Workload) []string { return []string{""} }}
 
 func rateLimited(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
 	slot, _ := place(t, p.Line, now)

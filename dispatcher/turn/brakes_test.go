@@ -59,7 +59,7 @@ var holds = []struct {
 	}},
 	{reloader.ReasonMissingConfig, false, true, 0, "missing: ConfigMap/shop/absent", func(s *scene) { s.turn.Missing = "ConfigMap/shop/absent" }},
 	{reloader.ReasonHalted, false, false, 0, "ConfigMap/shop/app: the rollout of Deployment/shop/web has stalled; the content before was cafe", func(s *scene) {
-		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1, Failed: &web, Before: "cafe"}}
+		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1, Failed: &webRef, Before: "cafe"}}
 	}},
 	{reloader.ReasonWaitingForStep, false, true, 0, "ConfigMap/shop/app", func(s *scene) {
 		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1}}
@@ -77,7 +77,7 @@ var holds = []struct {
 // calm returns a scene in which nothing holds.
 func calm() scene {
 	return scene{
-		turn: turn.Turn{Workload: web, Labels: map[string]string{"app": "web"}, Waits: map[reloader.Config]turn.Wait{app: heard(0)}},
+		turn: turn.Turn{Workload: web, Waits: map[reloader.Config]turn.Wait{app: heard(0)}},
 		now:  noon,
 	}
 }
@@ -148,12 +148,12 @@ func TestWindows(t *testing.T) {
 		"reroll-control in place":         {limits: night, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`)},
 		"reroll-control, and its own":     {asks: evening, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`), want: 6 * time.Hour},
 	} {
-		d := turn.Decide(turn.Turn{Limits: turn.Limits{Windows: c.limits}, Asks: turn.Asks{Windows: c.asks}}, turn.Peers{}, c.control, noon)
+		d := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: c.limits}, Asks: turn.Asks{Windows: c.asks}}, turn.Peers{}, c.control, noon)
 		if c.want == 0 != (d.Hold == nil) || d.Hold != nil && !d.Hold.Due.Equal(noon.Add(c.want)) {
 			t.Errorf("%s: held by %+v, want until %s", name, d.Hold, c.want)
 		}
 	}
-	d := turn.Decide(turn.Turn{Limits: turn.Limits{Windows: []control.Window{control.Never()}}}, turn.Peers{}, control.Control{}, noon)
+	d := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: []control.Window{control.Never()}}}, turn.Peers{}, control.Control{}, noon)
 	if d.Hold == nil || !d.Hold.Due.IsZero() {
 		t.Errorf("a window that never opens: held by %+v", d.Hold)
 	}
@@ -168,12 +168,12 @@ func TestPausesOfOthers(t *testing.T) {
 		`pauses: [{namespace: shop, until: "2026-11-21T12:00:00Z"}]`:  "",
 		`no: document`: reloader.ReasonFrozen,
 	} {
-		s := scene{turn: turn.Turn{Workload: web, Labels: map[string]string{"app": "web"}}, control: parse(document), now: noon}
+		s := scene{turn: turn.Turn{Workload: web}, control: parse(document), now: noon}
 		if got := s.reason(); got != want {
 			t.Errorf("%s: held for %q, want %q", document, got, want)
 		}
 	}
-	if hold := turn.Decide(turn.Turn{}, turn.Peers{}, control.Unread(), noon).Hold; hold == nil || !strings.Contains(hold.Message, control.ConfigMap) {
+	if hold := turn.Decide(turn.Turn{Workload: web}, turn.Peers{}, control.Unread(), noon).Hold; hold == nil || !strings.Contains(hold.Message, control.ConfigMap) {
 		t.Errorf("before the ConfigMap is read: held by %+v", hold)
 	}
 }

@@ -43,7 +43,7 @@ func FuzzPace(f *testing.F) {
 	f.Add(math.Inf(1), int64(math.MinInt64), 0)
 	f.Add(math.NaN(), int64(math.MaxInt64), -1)
 	f.Fuzz(func(t *testing.T, rolls float64, at int64, limit int) {
-		w := turn.Turn{Limits: turn.Limits{FlapLimit: limit}, Pace: turn.Pace{Rolls: rolls, At: time.Unix(at, 0)}}
+		w := turn.Turn{Workload: web, Limits: turn.Limits{FlapLimit: limit}, Pace: turn.Pace{Rolls: rolls, At: time.Unix(at, 0)}}
 		if hold := turn.Decide(w, turn.Peers{}, control.Control{}, noon).Hold; hold != nil && hold.Due.After(noon.Add(time.Hour)) {
 			t.Errorf("held until %s", hold.Due)
 		}
@@ -71,7 +71,7 @@ func (c *crowd) pass(t *testing.T, line turn.Line, control control.Control, now 
 		if !c.rolled[i].IsZero() {
 			continue
 		}
-		w := turn.Turn{Workload: reloader.WorkloadRef{Namespace: c.ns, Name: fmt.Sprint(i)}, Limits: c.limits, Slot: c.slots[i]}
+		w := turn.Turn{Workload: in(c.ns, fmt.Sprint(i)), Limits: c.limits, Slot: c.slots[i]}
 		d := turn.Decide(w, turn.Peers{Line: line}, control, now)
 		c.slots[i], line = d.Slot, d.Line
 		if d.Hold == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Peers is what a workload must know of the others.
@@ -21,8 +22,7 @@ type Peers struct {
 
 // Peer is one workload as the others see it. Its answers come from its state and its progress, and from no clock.
 type Peer struct {
-	Workload reloader.WorkloadRef
-	Labels   map[string]string
+	Workload *workload.Workload
 	// Behind reports whether it does not have the newest write of the config. Going reports whether it is being patched.
 	Behind, Going bool
 	// How is how it came to the newest write: Reloaded, PodsNewer, Baseline and so on.
@@ -69,8 +69,9 @@ func Count(dependents iter.Seq[Peer]) (s Step) {
 			if ended {
 				s.Ended++
 			}
-			if p.Rollout == reloader.ReasonStalled && (s.Failed == nil || compare(p.Workload, *s.Failed) < 0) {
-				s.Failed = &p.Workload
+			if p.Rollout == reloader.ReasonStalled && (s.Failed == nil || compare(p.Workload.Ref(), *s.Failed) < 0) {
+				failed := p.Workload.Ref()
+				s.Failed = &failed
 			}
 		}
 	}
@@ -90,7 +91,7 @@ func (s Step) Free() int {
 func NextInStep(dependents iter.Seq[Peer]) (next []reloader.WorkloadRef) {
 	held := longest(dependents, reloader.ReasonWaitingForStep, reloader.ReasonHalted)
 	for _, p := range held[:min(len(held), max(0, Count(dependents).Free()))] {
-		next = append(next, p.Workload)
+		next = append(next, p.Workload.Ref())
 	}
 	return next
 }
@@ -102,15 +103,15 @@ func NextInCrowd(l Limits, all iter.Seq[Peer]) (next []reloader.WorkloadRef) {
 		if b.Crowd == nil {
 			continue
 		}
-		room, _ := b.Crowd(l, Peer{})
+		room := b.Crowd.Room(l)
 		if room <= 0 {
 			continue
 		}
-		rolling := b.rolling(l, all, reloader.WorkloadRef{})
+		rolling := b.Crowd.rolling(all, reloader.WorkloadRef{})
 		for _, p := range longest(all, b.Name) {
-			if _, group := b.Crowd(l, p); rolling[group] < room {
-				rolling[group]++
-				next = append(next, p.Workload)
+			if b.Crowd.takes(p.Workload, rolling, room) {
+				b.Crowd.count(p.Workload, rolling)
+				next = append(next, p.Workload.Ref())
 			}
 		}
 	}
@@ -128,7 +129,7 @@ func longest(all iter.Seq[Peer], reasons ...reloader.Reason) (held []Peer) {
 		if c := a.Hold.Since.Compare(b.Hold.Since); c != 0 {
 			return c
 		}
-		return compare(a.Workload, b.Workload)
+		return compare(a.Workload.Ref(), b.Workload.Ref())
 	})
 	return held
 }

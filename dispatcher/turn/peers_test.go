@@ -10,6 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	kinds "github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // fleet is workloads that depend on app, of which each was behind.
@@ -91,7 +92,7 @@ func TestCount(t *testing.T) {
 		"being patched":              {turn.Peer{Behind: true, Going: true}, turn.Step{Waiting: 1, Going: 1}},
 		"rolled":                     {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolling}, turn.Step{Reached: 1}},
 		"rolled out":                 {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut}, turn.Step{Reached: 1, Ended: 1}},
-		"stalled":                    {turn.Peer{Workload: web, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}, turn.Step{Reached: 1, Failed: &web}},
+		"stalled":                    {turn.Peer{Workload: web, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}, turn.Step{Reached: 1, Failed: &webRef}},
 		"stalled, and retried":       {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled, Retry: true}, turn.Step{}},
 		"rolled out, and retried":    {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut, Retry: true}, turn.Step{Reached: 1, Ended: 1}},
 		"by itself, healthy":         {turn.Peer{How: reloader.ReasonPodsNewer}, turn.Step{Reached: 1, Ended: 1}},
@@ -110,7 +111,7 @@ func TestCount(t *testing.T) {
 		f[i] = turn.Peer{Workload: f[i].Workload, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}
 	}
 	slices.Reverse(f)
-	if failed := turn.Count(slices.Values(f)).Failed; failed == nil || *failed != workload("web-00") {
+	if failed := turn.Count(slices.Values(f)).Failed; failed == nil || *failed != workload("web-00").Ref() {
 		t.Errorf("failed on %v, want the first", failed)
 	}
 }
@@ -131,7 +132,7 @@ func TestRefusedKeepNobodyWaiting(t *testing.T) {
 // TestHeldByOneOfSeveralConfigs: a workload that waits for two configs waits for the steps of both.
 func TestHeldByOneOfSeveralConfigs(t *testing.T) {
 	other := config("other")
-	w := turn.Turn{Waits: map[reloader.Config]turn.Wait{app: heard(0), other: heard(0)}}
+	w := turn.Turn{Workload: web, Waits: map[reloader.Config]turn.Wait{app: heard(0), other: heard(0)}}
 	steps := map[reloader.Config]turn.Step{app: {Waiting: 2}, other: {Waiting: 2, Going: 1}}
 	d := turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon)
 	if d.Hold == nil || d.Hold.Reason != reloader.ReasonWaitingForStep || d.Hold.Message != other.String() {
@@ -145,7 +146,7 @@ func TestHeldByOneOfSeveralConfigs(t *testing.T) {
 
 // TestCrowd: which of the others roll.
 func TestCrowd(t *testing.T) {
-	elsewhere := reloader.WorkloadRef{Kind: "Deployment", Namespace: "other", Name: "web"}
+	elsewhere := in("other", "web")
 	all := slices.Values([]turn.Peer{ // of which three roll
 		{Workload: web, Rollout: reloader.ReasonRolling}, // itself
 		{Workload: workload("a"), Rollout: reloader.ReasonRolling},
@@ -173,10 +174,10 @@ func TestCrowd(t *testing.T) {
 
 // TestNext: those that waited longest go next, as many as may.
 func TestNext(t *testing.T) {
-	elsewhere := reloader.WorkloadRef{Kind: "Deployment", Namespace: "other", Name: "web"}
+	elsewhere := in("other", "web")
 	held := func(reason reloader.Reason, others ...turn.Peer) iter.Seq[turn.Peer] {
 		for _, h := range []struct {
-			workload reloader.WorkloadRef
+			workload *kinds.Workload
 			since    time.Time
 		}{{workload("late"), after(9)}, {workload("b"), after(3)}, {workload("a"), after(3)}, {elsewhere, after(5)}, {workload("first"), after(1)}} {
 			others = append(others, turn.Peer{Workload: h.workload, Behind: true, Hold: &reloader.Hold{Reason: reason, Since: h.since}})
@@ -187,15 +188,21 @@ func TestNext(t *testing.T) {
 	rolling := turn.Peer{Workload: workload("rolling"), Rollout: reloader.ReasonRolling}
 	rolledOut := turn.Peer{Workload: workload("done"), How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut}
 	stalled := turn.Peer{Workload: web, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}
+	refs := func(names ...string) (of []reloader.WorkloadRef) {
+		for _, name := range names {
+			of = append(of, workload(name).Ref())
+		}
+		return of
+	}
 	crowd := func(room int) []reloader.WorkloadRef {
 		return turn.NextInCrowd(turn.Limits{Concurrent: room}, held(reloader.ReasonConcurrencyLimited, rolling))
 	}
 	for name, c := range map[string]struct{ got, want []reloader.WorkloadRef }{
-		"in step":         {turn.NextInStep(held(reloader.ReasonWaitingForStep, rolledOut)), []reloader.WorkloadRef{workload("first")}},
+		"in step":         {turn.NextInStep(held(reloader.ReasonWaitingForStep, rolledOut)), refs("first")},
 		"halted":          {turn.NextInStep(held(reloader.ReasonHalted, stalled)), nil},
-		"halted no more":  {turn.NextInStep(held(reloader.ReasonHalted, rolledOut)), []reloader.WorkloadRef{workload("first")}},
+		"halted no more":  {turn.NextInStep(held(reloader.ReasonHalted, rolledOut)), refs("first")},
 		"in a full crowd": {crowd(1), nil},
-		"in a crowd":      {crowd(4), []reloader.WorkloadRef{workload("first"), workload("a"), workload("b")}},
+		"in a crowd":      {crowd(4), refs("first", "a", "b")},
 		"without a limit": {crowd(0), nil},
 	} {
 		if !slices.Equal(c.got, c.want) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Debounce combines successive edits into one roll.
@@ -31,8 +32,7 @@ type Asks struct {
 
 // Turn is what decides when one workload rolls. It has no derived time.
 type Turn struct {
-	Workload reloader.WorkloadRef
-	Labels   map[string]string
+	Workload *workload.Workload
 	Debounce Debounce
 	Limits   Limits
 	Asks     Asks

@@ -9,20 +9,28 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	kinds "github.com/reroll-dev/reroll/reloader/workload"
 )
 
 var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	app  = config("app")
 	web  = workload("web")
+
+	webRef = web.Ref()
 )
 
 func config(name string) reloader.Config {
 	return reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: name}
 }
 
-func workload(name string) reloader.WorkloadRef {
-	return reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: name}
+// workload returns one of the namespace shop.
+func workload(name string) *kinds.Workload { return in("shop", name) }
+
+func in(namespace, name string) *kinds.Workload {
+	w := &kinds.Workload{Kind: "Deployment"}
+	w.Namespace, w.Name, w.Labels = namespace, name, map[string]string{"app": name}
+	return w
 }
 
 // after returns the time that many seconds after noon.

@@ -69,37 +69,6 @@ func (w *Workload) same(other *Workload) bool {
 	return w.UID == other.UID && w.Generation == other.Generation && w.Dormant == other.Dormant && w.Via.same(other.Via)
 }
 
-// Template is the stripped form of a pod template.
-type Template struct {
-	// Path is the JSON pointer to the template in the object that has it.
-	Path string
-	// Annotations has only those that were asked for.
-	Annotations map[string]string
-	// Scheduler is the name of the scheduler that serves the pods; empty if that is the default one.
-	Scheduler string
-	// Containers are the regular containers in their order.
-	Containers []Container
-	// Init are the names of the init containers in their order, sidecars among them.
-	Init []string
-	// References has every ConfigMap and Secret that the template refers to, wherever it does.
-	References reloader.ByConfig[*Reference]
-}
-
-// Container is a regular container of a pod template.
-type Container struct {
-	Name string
-	// Marks are the environment variables that look like marks, in their order.
-	Marks []EnvMark
-}
-
-// EnvMark is an environment variable whose name is that of a mark.
-type EnvMark struct {
-	Name string
-	// Value is empty unless it is a hash, as lower-case hex or in the writing of fabric8: anything else is not a mark value, and may be
-	// content.
-	Value string
-}
-
 // MarkManager is the field manager under which marks are written, by Stakater Reloader and by us.
 const MarkManager = "Reloader"
 
