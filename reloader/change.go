@@ -146,7 +146,7 @@ type Change struct {
 	New             Digest      `json:"new,omitzero" doc:"The content after. Of a deleted config, the last content that it had."`
 	Keys            []KeyChange `json:"keys,omitempty" doc:"The keys that the change touched. Absent if that is not known."`
 	Candidates      []Candidate `json:"candidates,omitempty" doc:"The possible authors of the change. If there are several, any of them may have made it."`
-	Source          Source      `json:"source" doc:"What reported the change: audit, watch, shipped, sweep or baseline." example:"audit"`
+	Source          Source      `json:"source" doc:"What reported the change." example:"audit"`
 	RequestedAt     time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the newest request behind this change. Absent if no request was reported."`
 	ReceivedAt      time.Time   `json:"receivedAt,omitzero" doc:"When that report reached Reroll."`
 	VerifiedAt      time.Time   `json:"verifiedAt" doc:"When the live object was read."`

@@ -73,7 +73,7 @@ type Fault struct {
 
 // SourceStatus is what came from one source of hints.
 type SourceStatus struct {
-	Source Source    `json:"source" doc:"Where the hints came from: audit, shipped, watch or sweep." example:"audit"`
+	Source Source    `json:"source" doc:"Where the hints came from." example:"audit"`
 	Hints  int64     `json:"hints" doc:"How many came since the dispatcher started."`
 	LastAt time.Time `json:"lastAt" doc:"When the newest of them reached Reroll."`
 }

@@ -14,6 +14,9 @@ const (
 	SourceBaseline Source = "baseline"
 )
 
+// Sources are all of them.
+var Sources = []Source{SourceAudit, SourceShipped, SourceWatch, SourceSweep, SourceBaseline}
+
 // Verb is the Kubernetes verb of the request that a hint is about.
 type Verb string
 

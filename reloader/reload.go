@@ -17,7 +17,7 @@ type Cause struct {
 	NewSum      string      `json:"newSum,omitempty" doc:"Keyed fingerprint of the content after, lower-case hex."`
 	Keys        []KeyChange `json:"keys,omitempty" doc:"The keys that the change touched. Absent if that is not known."`
 	Candidates  []Candidate `json:"candidates,omitempty" doc:"The possible authors of the change. If there are several, any of them may have made it."`
-	Source      Source      `json:"source" doc:"What reported the change: audit, watch, shipped, sweep or baseline." example:"audit"`
+	Source      Source      `json:"source" doc:"What reported the change." example:"audit"`
 	RequestedAt time.Time   `json:"requestedAt,omitzero" doc:"When the API server ended the request. Absent if none was reported."`
 	ReceivedAt  time.Time   `json:"receivedAt,omitzero" doc:"When the report of the request reached Reroll."`
 	VerifiedAt  time.Time   `json:"verifiedAt" doc:"When the live object was read."`

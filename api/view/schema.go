@@ -12,10 +12,11 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// Describe has the schemas of registry list the values of the domain's closed lists: reasons, kinds of config and states.
+// Describe has the schemas of registry list the values of the domain's closed lists: reasons, kinds of config, sources and states.
 func Describe(registry huma.Registry) {
 	registry.RegisterTypeAlias(reflect.TypeFor[reloader.Reason](), reflect.TypeFor[reason]())
 	registry.RegisterTypeAlias(reflect.TypeFor[reloader.ConfigKind](), reflect.TypeFor[configKind]())
+	registry.RegisterTypeAlias(reflect.TypeFor[reloader.Source](), reflect.TypeFor[source]())
 	registry.RegisterTypeAlias(reflect.TypeFor[verdict.State](), reflect.TypeFor[State]())
 }
 
@@ -46,6 +47,12 @@ type configKind string
 func (configKind) Schema(huma.Registry) *huma.Schema {
 	return listed(nil, "", "", reloader.ConfigKinds)
 }
+
+// source stands for reloader.Source in schemas.
+type source string
+
+// Schema describes the closed list of sources.
+func (source) Schema(huma.Registry) *huma.Schema { return listed(nil, "", "", reloader.Sources) }
 
 // State is a verdict.State as a parameter.
 type State string

@@ -143,13 +143,15 @@ func (m *Metrics) begin() {
 	for _, i := range reloader.Reasons {
 		m.decided.WithLabelValues(string(i.Reason))
 	}
-	m.changes.WithLabelValues(string(reloader.ChangeBaseline), string(reloader.SourceBaseline))
-	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceShipped, reloader.SourceWatch, reloader.SourceSweep} {
-		for _, changeType := range []reloader.ChangeType{reloader.ChangeUpdated, reloader.ChangeCreated, reloader.ChangeDeleted} {
-			m.changes.WithLabelValues(string(changeType), string(source))
-		}
+	for _, source := range reloader.Sources {
 		if source != reloader.SourceSweep {
 			m.changes.WithLabelValues(string(reloader.ChangeBaseline), string(source))
+		}
+		if source == reloader.SourceBaseline {
+			continue
+		}
+		for _, changeType := range []reloader.ChangeType{reloader.ChangeUpdated, reloader.ChangeCreated, reloader.ChangeDeleted} {
+			m.changes.WithLabelValues(string(changeType), string(source))
 		}
 	}
 }

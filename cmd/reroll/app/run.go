@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -117,6 +119,14 @@ func (p *program) parts() []func(context.Context) error {
 		parts = append(parts, p.ingest)
 	}
 	return parts
+}
+
+// nameOf is what a process is called in logs, metrics and NATS: serve, or the parts that it runs.
+func nameOf(s config.Config) string {
+	if slices.Equal(s.Components, config.Default().Components) {
+		return "serve"
+	}
+	return strings.Join(s.Components, "+")
 }
 
 // streamsOf returns those that the process uses.
