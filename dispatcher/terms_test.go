@@ -61,12 +61,12 @@ spec:
 			w.says("ConfigMap/more", `{"data":{"b":null,"c":"2"}}`)
 			w.says(app, `{"data":{"a":"2"}}`)
 			w.rolled(web, 0)
-			if hold := w.held(reloader.ReasonMissingConfig); hold.Message != `missing: key "b" of ConfigMap/main/more` {
+			if hold := w.held(reloader.ReasonMissingConfig); hold.Message != `no pod starts without key "b" of ConfigMap/main/more` {
 				t.Errorf("hold %+v", hold)
 			}
 			w.must(w.delete(alice, "ConfigMap/more"))
 			w.rolls(0)
-			if hold := w.held(reloader.ReasonMissingConfig); hold.Message != "missing: ConfigMap/main/more" {
+			if hold := w.held(reloader.ReasonMissingConfig); hold.Message != "no pod starts without ConfigMap/main/more" {
 				t.Errorf("hold %+v", hold)
 			}
 			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "2"}}`)))

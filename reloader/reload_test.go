@@ -79,7 +79,7 @@ func TestEveryReasonIsDescribed(t *testing.T) {
 	var described []reloader.Reason
 	for _, i := range reloader.Reasons {
 		described = append(described, i.Reason)
-		if i.Says == "" || strings.HasSuffix(i.Says, ".") || strings.ToLower(i.Says[:1]) != i.Says[:1] {
+		if i.Says == "" || strings.ContainsAny(i.Says, ".:") || strings.ToLower(i.Says[:1]) != i.Says[:1] {
 			t.Errorf("%s: %q does not read on after a workload's name", i.Reason, i.Says)
 		}
 	}

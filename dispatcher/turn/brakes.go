@@ -185,7 +185,7 @@ func missing(t Turn, _ Peers, _ control.Control, _ time.Time) *reloader.Hold {
 	if t.Missing == "" {
 		return nil
 	}
-	return &reloader.Hold{Message: "missing: " + t.Missing}
+	return &reloader.Hold{Message: "no pod starts without " + t.Missing}
 }
 
 func halted(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
@@ -194,7 +194,7 @@ func halted(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
 		if s.Failed == nil {
 			continue
 		}
-		message := fmt.Sprintf("%s: the rollout of %s has stalled", c, s.Failed)
+		message := fmt.Sprintf("the rollout of %s for %s has stalled", s.Failed, c)
 		if s.Before != "" {
 			message += "; the content before was " + s.Before
 		}

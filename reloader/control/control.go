@@ -78,7 +78,7 @@ func Unread() Control {
 func Parse(data map[string]string) Control {
 	_, c, err := open(data)
 	if err != nil {
-		c = Control{Problem: cut("ConfigMap "+ConfigMap+": "+err.Error(), 2*maxText)}
+		c = Control{Problem: cut(err.Error(), 2*maxText)}
 		c.freeze = &Freeze{Reason: cut(c.Problem, maxText)}
 	}
 	return c

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrUnreadable means that the document cannot be read.
-var ErrUnreadable = errors.New("it cannot be read, so everything is frozen")
+var ErrUnreadable = errors.New("ConfigMap " + ConfigMap + " cannot be read, so everything is frozen")
 
 // open reads and checks the document; none without a key.
 func open(data map[string]string) (doc Document, c Control, err error) {

@@ -37,7 +37,7 @@ func load(o Options, inCluster func() (*rest.Config, error)) (config *rest.Confi
 			return nil, "", fmt.Errorf("service account of the pod: %w", noPod)
 		}
 		if clientcmd.IsEmptyConfig(err) {
-			return nil, "", errors.New("kubeconfig: none found, and this is not a pod: set --kubeconfig or KUBECONFIG")
+			return nil, "", errors.New("found no kubeconfig, and this is not a pod: set --kubeconfig or KUBECONFIG")
 		}
 		if err == nil {
 			namespace, _, err = loader.Namespace()

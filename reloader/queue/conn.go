@@ -68,7 +68,7 @@ func (c *Conn) connect() error {
 	}
 	if takes := c.NATS.MaxPayload(); takes < minPayload {
 		c.NATS.Close()
-		return fmt.Errorf("%w: it takes messages of at most %d bytes, and records need %d: set max_payload to 1MB, its default", ErrUnsuitable, takes, minPayload)
+		return fmt.Errorf("%w: it takes messages of at most %d bytes, and records need %d; set max_payload to 1MB, its default", ErrUnsuitable, takes, minPayload)
 	}
 	c.JS, err = jetstream.New(c.NATS, jetstream.WithDefaultTimeout(answerTime),
 		jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithPublishAsyncMaxPending(maxUnanswered))

@@ -44,7 +44,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 	frozen := &reloader.ClusterStatus{Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Reason: "release in progress", By: "alice", Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}}}
 	unread := &reloader.ClusterStatus{
 		Namespace: "ops",
-		Brakes:    reloader.Brakes{Freeze: reloader.Freeze{Frozen: true}, ControlProblem: "ConfigMap reroll-control: it cannot be read, so everything is frozen: line 1: unknown key"},
+		Brakes:    reloader.Brakes{Freeze: reloader.Freeze{Frozen: true}, ControlProblem: "ConfigMap reroll-control cannot be read, so everything is frozen: line 1: unknown key"},
 	}
 	over := &reloader.ClusterStatus{Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}}}
 	for name, tc := range map[string]struct {
@@ -92,7 +92,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"config ignored": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonConfigIgnored },
-			state:  UpToDate, message: "The last change rolled nothing: the workload is not affected: the config has the ignore annotation",
+			state:  UpToDate, message: "The last change rolled nothing: the workload is not affected because the config has the ignore annotation",
 		},
 		"dry run": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
@@ -139,15 +139,15 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"frozen a second ago":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: frozen, state: Frozen, message: "until 2026-11-21 13:00:00 UTC", next: "reroll resume -A"},
 		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "until 2026-11-21 13:00:00 UTC. The next change waits.", next: "reroll resume -A"},
 		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window"},
-		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
+		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
 		"frozen elsewhere": {
 			record: hold(reloader.ReasonFrozen, "sale", time.Time{}),
 			status: &reloader.ClusterStatus{Namespace: "ops", Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true}}},
 			state:  Frozen, message: `All reloads are frozen ("sale") until they are resumed.`, next: "reroll resume -A --reroll-namespace ops",
 		},
 		"frozen by what cannot be read": {
-			record: hold(reloader.ReasonFrozen, "ConfigMap reroll-control: it cannot be read", time.Time{}), status: unread,
-			state: Frozen, message: "ConfigMap reroll-control: it cannot be read, so everything is frozen: line 1: unknown key.", next: "kubectl -n ops edit configmap reroll-control",
+			record: hold(reloader.ReasonFrozen, "ConfigMap reroll-control cannot be read", time.Time{}), status: unread,
+			state: Frozen, message: "ConfigMap reroll-control cannot be read, so everything is frozen: line 1: unknown key.", next: "kubectl -n ops edit configmap reroll-control",
 		},
 		"nothing waits, and it cannot be read": {
 			record: func(*reloader.WorkloadRecord) {}, status: unread, state: UpToDate,
@@ -155,18 +155,18 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"paused, elsewhere": {
 			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), status: &reloader.ClusterStatus{Namespace: "ops"},
-			state: Held, message: "paused by an operator: sale.", next: "reroll resume -n shop --reroll-namespace ops",
+			state: Held, message: "held back by a pause in reroll-control: sale.", next: "reroll resume -n shop --reroll-namespace ops",
 		},
 		"paused by its label": {
 			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)),
 			status: &reloader.ClusterStatus{Brakes: reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}}},
-			state:  Held, message: "paused by an operator: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l 'app=web'`,
+			state:  Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l 'app=web'`,
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
 		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "keep changing its config", next: "reroll get reloads"},
 		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
-		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "missing: Secret/shop/gone", time.Time{}), state: MissingConfig, message: "Secret/shop/gone"},
+		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "no pod starts without Secret/shop/gone", time.Time{}), state: MissingConfig, message: "The workload waits: no pod starts without Secret/shop/gone."},
 		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
 		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "No pod runs: the workload has no replicas. The next pods start with the newest content"},
 		"pods do not start":    {record: rollout(reloader.ReasonStalled, "its progress deadline is exceeded"), state: Stalled, message: "its progress deadline is exceeded", next: "kubectl -n shop describe deployment/web"},

@@ -109,7 +109,7 @@ func ofHold(h reloader.Hold) string {
 	says := because("The workload "+h.Reason.Says(), h.Message)
 	switch outside := h.Reason == reloader.ReasonOutsideWindow; {
 	case outside && h.Due.IsZero():
-		return because("The workload is held back: no maintenance window ever opens", h.Message)
+		return because("The workload is held back because no maintenance window ever opens", h.Message)
 	case outside:
 		return "The workload " + h.Reason.Says() + "; the next one opens at " + clock(h.Due) + "."
 	case !h.Due.IsZero() && !h.DeadLetter():

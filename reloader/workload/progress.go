@@ -35,11 +35,11 @@ type Progress struct {
 
 // Why a rollout waits for a user. WhyEmpty and WhySuspend leave no pod with old content.
 const (
-	WhyPaused   = "it is paused: spec.paused"
-	WhyOnDelete = "its pods are replaced only when they are deleted: the update strategy is OnDelete"
-	WhyEmpty    = "it has no replicas: the next pods start with the new content"
-	WhySuspend  = "it is suspended: spec.suspend"
-	WhyManual   = "it has no trigger of type ConfigChange: start the rollout by hand"
+	WhyPaused   = "it is paused (spec.paused)"
+	WhyOnDelete = "its pods are replaced only when they are deleted (update strategy OnDelete)"
+	WhyEmpty    = "it has no replicas, and the next pods start with the new content"
+	WhySuspend  = "it is suspended (spec.suspend)"
+	WhyManual   = "it has no trigger of type ConfigChange, and the rollout must be started by hand"
 	whyDeadline = "its progress deadline is exceeded"
 )
 

@@ -91,7 +91,7 @@ var faults = map[string]fault{
 	},
 	"paused by an operator": {
 		objects: app + deployment(auto, fromApp), then: "reroll pause -n $NAMESPACE --for 1h --reason sale --reroll-namespace default\n" + edit,
-		state: "Held", cause: "paused by an operator: sale", next: "reroll resume",
+		state: "Held", cause: "held back by a pause in reroll-control: sale", next: "reroll resume",
 	},
 	"the Deployment is paused": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE rollout pause deployment/web\n" + edit,
@@ -137,7 +137,7 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	},
 	"a config that is ignored": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE annotate configmap app reloader.stakater.com/ignore=true\n" + edit,
-		state: "UpToDate", cause: "the workload is not affected: the config has the ignore annotation", calm: true,
+		state: "UpToDate", cause: "the workload is not affected because the config has the ignore annotation", calm: true,
 	},
 	"a config that is immutable": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE patch configmap app --patch '{\"immutable\":true}'\n",
@@ -173,7 +173,7 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	},
 	"paused by its labels": {
 		objects: strings.Replace(app+deployment(auto, fromApp), "{name: web, ", "{name: web, labels: {app: web}, ", 1), then: "reroll pause -n $NAMESPACE -l 'app in (web, api)' --for 1h --reroll-namespace default\n" + edit,
-		state: "Held", cause: "paused by an operator", next: "reroll resume",
+		state: "Held", cause: "held back by a pause in reroll-control", next: "reroll resume",
 	},
 	"the rollout is undone": {
 		objects: app + onePod + deployment(auto, fromApp),

@@ -154,7 +154,7 @@ func (p *pausing) resume(cmd *cobra.Command) error {
 	})
 	switch {
 	case errors.Is(err, errNothing) && frozen:
-		return fmt.Errorf("found no pause of %s, but one of the whole cluster: end it with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll resume -A"))
+		return fmt.Errorf("found no pause of %s, but one of the whole cluster: end it with %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll resume -A"))
 	case errors.Is(err, errNothing):
 		return fmt.Errorf("found no pause of %s. List the pauses with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll status"))
 	case err != nil:

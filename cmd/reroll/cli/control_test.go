@@ -214,7 +214,7 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		"a document not read":        {args: "resume -A", document: "freeze: true", objects: []string{ours}, refusal: "line 1: `true` does not belong here"},
 		"nothing is paused":          {args: "resume -n shop", objects: []string{ours}, refusal: "found no pause of all workloads in shop. List the pauses with: reroll status --kubeconfig "},
 		"nothing is paused anywhere": {args: "resume -A", objects: []string{ours}, refusal: "found no pause of all workloads everywhere. List the pauses with: reroll status"},
-		"all is paused":              {args: "resume -n shop", document: "freeze: {}", objects: []string{ours}, refusal: "found no pause of all workloads in shop, but one of the whole cluster: end it with: reroll resume -A"},
+		"all is paused":              {args: "resume -n shop", document: "freeze: {}", objects: []string{ours}, refusal: "found no pause of all workloads in shop, but one of the whole cluster: end it with reroll resume -A"},
 		"no such format":             {args: "pause -A -o xml", objects: []string{ours}, refusal: `"xml" is not one of`, code: ExitUsage},
 	} {
 		t.Run(name, func(t *testing.T) {

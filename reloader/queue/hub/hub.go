@@ -47,7 +47,7 @@ func New(local *queue.Queue, o Options) (*Member, error) {
 		return nil, fmt.Errorf("forward: %w", err)
 	}
 	if o.UID == "" {
-		return nil, errors.New("forward: the UID of the namespace kube-system is needed: the hub knows a cluster by it")
+		return nil, errors.New("forwarding needs the UID of the namespace kube-system, by which the hub knows a cluster")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
