@@ -188,5 +188,5 @@ func (b *board) letOff(t *tracked) {
 		t.state.Retried = retried
 		b.states.change(t.w.Ref())
 	}
-	t.hold, t.attempts, t.failed, t.slot = nil, 0, time.Time{}, turn.Slot{}
+	t.hold, t.attempts, t.failed, t.slot, t.asking = nil, 0, time.Time{}, turn.Slot{}, nil
 }

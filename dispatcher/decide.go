@@ -244,7 +244,8 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 // while no process ran, or the pods wait for a config or a key that was not there.
 // Otherwise to ask for the pods would only cost a request for each roll.
 func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
-	if s.w.Roll() != workload.InPlace || d.instead() == reloader.ReasonNotified {
+	hot := s.plan.Chosen.Hot != nil && d.restarts(s.plan, k.Config) == "" // each pod is looked at: files are older than the start of a container can be
+	if s.w.Roll() != workload.InPlace || d.instead() == reloader.ReasonNotified || hot {
 		return false
 	}
 	written := plan.WrittenAt(s.w)

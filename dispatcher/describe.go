@@ -29,6 +29,9 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 		Dormant:   t.w.Dormant,
 		Keys:      t.plan.Chosen.Keys.String(),
 	}
+	if h := t.plan.Chosen.Hot; h != nil {
+		r.Strategy = h.Strategy
+	}
 	for _, problem := range []string{t.crowded, t.damaged} {
 		if problem != "" {
 			r.Problems = append(r.Problems, problem)
@@ -61,6 +64,9 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 	out := reloader.Edge{Config: c, Why: decision.Why, Clause: decision.Clause, UsedKeys: decision.UsedKeys}
 	if r := t.w.Template.References.Get(c); r != nil {
 		out.Uses = r.Uses
+	}
+	if decision.Reload {
+		out.Restarts = x.restarts(t.plan, c)
 	}
 	if w, applied := t.state.Writes.Find(c); applied && !w.Out {
 		out.Handled = reloader.Handled{KeyID: w.KeyID, Sum: wholeSum(w.Sum, known), How: e.how, At: e.at}

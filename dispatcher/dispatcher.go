@@ -40,6 +40,9 @@ type Ports struct {
 	Announcer Announcer
 	// Webhook is called instead of rolling anything; nil rolls.
 	Webhook Webhook
+	// Pods and Caller reload workloads without a restart; nil restarts all. Caller is needed if Pods is there.
+	Pods   Pods
+	Caller Caller
 	// Copies sends copies of configs to the clusters that follow them; nil without a hub.
 	Copies fleet.Copies
 }
@@ -63,10 +66,19 @@ type Settings struct {
 	// HaltOnFailedRollouts gives a change to one workload, then to a tenth of the others, then to the rest, each step when the rollouts of
 	// the one before have ended; if one stalls, the rest is held.
 	HaltOnFailedRollouts bool
+	HotReload            HotReload
 	// CountByNamespace adds a metric with a series for each namespace with rolls.
 	CountByNamespace bool
 	// Workers is how many workloads are worked on at once; 32 if zero.
 	Workers int
+}
+
+// HotReload is how running pods take new content without a restart.
+type HotReload struct {
+	// Settle is how long a kubelet takes at most to refresh a volume: pods are asked once more after it. It is at least some seconds.
+	Settle time.Duration
+	// Exec allows commands in pods.
+	Exec bool
 }
 
 const (

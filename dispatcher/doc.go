@@ -12,6 +12,7 @@
 //	attend.go   one workload in its turn: what is new is decided, what is behind waits for its window and brakes (due.go)
 //	decide.go   a Case for each config, with the evidence that a decision asks for (marks.go)
 //	roll.go     one patch: marks and State; a conflict reads again
+//	hot.go      instead of it, running pods are asked to reload (hotpod.go)
 //	conclude.go what became of it: State, ledger (states.go), record and history (record.go, keep.go), rollout (rollout.go)
 //
 // Its knowledge is in parts behind one lock (board.go, entry.go, tracked.go). Its types run under the lock and never wait; roller, decider, looker, tracker,

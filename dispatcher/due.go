@@ -117,9 +117,9 @@ func (g *gate) late(ref reloader.WorkloadRef, now time.Time) time.Duration {
 func peers(of iter.Seq[*tracked], c reloader.Config) iter.Seq[turn.Peer] {
 	return func(yield func(turn.Peer) bool) {
 		for t := range of {
-			p := turn.Peer{Workload: t.w, Going: t.going, Rollout: t.rollout.Result(), Retry: t.retries(), Hold: t.hold}
+			p := turn.Peer{Workload: t.w, Going: t.going || t.reloading(), Rollout: t.rollout.Result(), Retry: t.retries(), Hold: t.hold}
 			if e := t.edges.Get(c); e != nil {
-				p.Behind, p.Going, p.How = e.behind, t.going && e.behind, e.how
+				p.Behind, p.Going, p.Failed, p.How = e.behind, p.Going && e.behind, t.fails(c), e.how
 			}
 			if !yield(p) {
 				return
@@ -142,6 +142,9 @@ func (g *gate) steps(t *tracked) map[reloader.Config]turn.Step {
 			continue
 		}
 		step := turn.Count(g.dependents(c))
+		if t.fails(c) {
+			step.Failed = nil // it may try again
+		}
 		if len(e.changes) > 0 {
 			step.Before = e.changes[0].Old.Short()
 		}

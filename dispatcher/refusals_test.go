@@ -60,6 +60,7 @@ func TestDeadLetter(t *testing.T) {
 reroll_dead_letters{reason="Failing"} 0
 reroll_dead_letters{reason="Invalid"} 0
 reroll_dead_letters{reason="Refused"} 0
+reroll_dead_letters{reason="ReloadFailed"} 0
 `
 			want = strings.Replace(want, string(c.reason)+`"} 0`, string(c.reason)+`"} 1`, 1)
 			if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "reroll_dead_letters"); err != nil {

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,9 @@ type done struct {
 	// patched is the workload after the patch; nil if nothing was written on it.
 	patched *workload.Workload
 	outcome reloader.Reason
-	at      time.Time
+	// why is why the workload rolled although it asks for a reload of its running pods; empty if it does not.
+	why string
+	at  time.Time
 }
 
 // maxRequested bounds the value of RequestedAnnotation in records.
@@ -40,6 +43,9 @@ func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reaso
 		Outcome:  outcome,
 		Attempt:  reloader.Attempt{DecidedAt: decided},
 		Causes:   causes,
+	}
+	if h := t.plan.Chosen.Hot; h != nil && outcome != reloader.ReasonReloaded {
+		r.Strategy = h.Strategy
 	}
 	if outcome != reloader.ReasonReloaded {
 		r.ID, r.Message = reloader.ReloadID(x.Cluster, string(w.UID), causes)+"-"+string(outcome), outcome.Says()
@@ -58,7 +64,13 @@ func (x *scribe) rolled(did done) reloader.Reload {
 	if r.Attempts = t.attempts + 1; r.Outcome == reloader.ReasonReloaded {
 		r.ID = x.rollID(t, did.state)
 	}
-	if t.hold != nil && !slices.Contains(reloader.LagReasons, t.hold.Reason) {
+	if r.Pods = t.asking.asked(); did.why != "" {
+		r.Message = did.why
+	}
+	if hot := slices.Contains(reloader.HotReasons, r.Outcome); hot {
+		r.DecidedAt = t.asking.began
+		r.Message += fmt.Sprintf(" (%d of %d pods)", r.Pods.Answered, r.Pods.Asked)
+	} else if t.hold != nil && !slices.Contains(reloader.LagReasons, t.hold.Reason) {
 		r.HeldBy = t.hold.Reason
 	}
 	if len(did.rolled) == 0 {

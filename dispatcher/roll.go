@@ -24,6 +24,13 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 		return d.note(ctx, s, out, verdicts)
 	}
 	did := done{s: s, verdicts: verdicts, rolled: out.Rolled, outcome: d.instead()}
+	if did.outcome == reloader.ReasonReloaded && s.plan.Chosen.Hot != nil && s.requested == "" {
+		outcome, wait := d.reload(ctx, &did)
+		if outcome == "" {
+			return next{wait: wait}
+		}
+		did.outcome = outcome
+	}
 	did.state = s.stateAfter(out, did.outcome)
 	var err error
 	switch did.outcome {
@@ -79,7 +86,7 @@ func (s *sitting) stateAfter(out plan.Outcome, outcome reloader.Reason) applied.
 		after.Requested = reloader.ValueID(s.requested)
 	}
 	if outcome != reloader.ReasonReloaded {
-		after.N = before.N // nothing was written on the workload
+		after.N, after.Mark = before.N, before.Mark // nothing was written on the workload
 	}
 	return after
 }

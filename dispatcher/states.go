@@ -32,6 +32,12 @@ func (l *states) change(ref reloader.WorkloadRef) {
 	l.ledgerQ.AddAfter(ref.Namespace, ledgerDelay)
 }
 
+// kept reports whether the ledger has the entry of a workload.
+func (l *states) kept(ref reloader.WorkloadRef) bool {
+	_, waits := l.changed[ref.Namespace][ref]
+	return !waits && !l.writing[ref.Namespace]
+}
+
 // adopt gives t, which is new to this process, the State that the ledger has for it. A workload without entry begins now: what it was asked for
 // before it was seen is over.
 func (l *states) adopt(t *tracked, p *dialect.Plan) {

@@ -74,6 +74,8 @@ type pace struct {
 	// attempts have failed in a row, the first of them at a time.
 	attempts int
 	failed   time.Time
+	// asking is the reload of its running pods; nil if there is none.
+	asking *asking
 	// calm is until when it is left alone, because it moved each time it had to be rolled.
 	calm time.Time
 }

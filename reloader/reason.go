@@ -54,6 +54,13 @@ const (
 	ReasonNamespaceEnds Reason = "NamespaceEnds"
 	// ReasonNotified: a webhook was called instead.
 	ReasonNotified Reason = "Notified"
+	// ReasonVerified, ReasonCalled and ReasonRefreshed are those of pods that took the new content without a restart.
+	ReasonVerified  Reason = "Verified"
+	ReasonCalled    Reason = "Called"
+	ReasonRefreshed Reason = "Refreshed"
+	// ReasonReloading: pods are being asked to reload. ReasonReloadFailed: they cannot, and the workload forbids to restart them instead.
+	ReasonReloading    Reason = "Reloading"
+	ReasonReloadFailed Reason = "ReloadFailed"
 	// Why a workload that is due is held back.
 	ReasonFrozen           Reason = "Frozen"
 	ReasonPausedByOperator Reason = "PausedByOperator"
@@ -102,10 +109,12 @@ const (
 	// asks and declines are those of a dependency.
 	asks place = 1 << iota
 	declines
-	// ends are results of decisions; recorded ones are those of a Reload. After one of the newest, the workload runs with the newest content.
+	// ends are results of decisions; recorded ones are those of a Reload. After one of the newest, the workload runs with the newest content;
+	// after a hot one, its running pods took it without a restart.
 	ends
 	recorded
 	newest
+	hot
 	// holds are those of a Hold; a deadLetter does not end by itself, and one that lags is no reason to wait.
 	holds
 	deadLetter
@@ -142,6 +151,10 @@ var Reasons = []ReasonInfo{
 	{ReasonInvalid, ends | holds | recorded | deadLetter, "has a pod template that Reroll cannot write its mark into", "Fix the error that `reroll explain` shows.", "reroll retry {workload}"},
 	{ReasonNamespaceEnds, ends | recorded, "is in a namespace that is being deleted", "", ""},
 	{ReasonNotified, ends | recorded, "was reported to the webhook instead of being rolled", "Check the receiver of the webhook.", ""},
+	{ReasonVerified, ends | recorded | newest | hot, "reloaded in its running pods, which proved it", "", ""},
+	{ReasonCalled, ends | recorded | newest | hot, "was asked to reload in its running pods, which answered without an error", "", ""},
+	{ReasonRefreshed, ends | recorded | newest | hot, "got the new files in its running pods, and watches them itself", "", ""},
+	{ReasonReloadFailed, ends | holds | recorded | deadLetter, "could not reload in its running pods, and an annotation forbids to restart them", "Fix what `reroll explain` shows, or remove `reroll.dev/http-fallback`; then `reroll retry`.", "reroll retry {workload}"},
 	{ReasonPaused, ends | holds, "got a new mark, and rolls when its pause period ends", "Wait.", ""},
 	{ReasonPodsNewer, ends | recorded | newest, "has only pods that started after the change", "", ""},
 	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched because the API server refused permanently", "Fix the error that `reroll explain` shows, such as a missing permission; then `reroll retry`.", "reroll retry {workload}"},
@@ -149,6 +162,7 @@ var Reasons = []ReasonInfo{
 	{ReasonReverted, ends | recorded | newest, "already runs with the content that the config was reverted to", "", ""},
 	{ReasonSuspended, ends | recorded, "is suspended, and starts with the new content when resumed", "", ""},
 	{ReasonWorkloadGone, ends, "is gone or no longer asks for this config", "", ""},
+	{ReasonReloading, holds, "is reloading in its running pods", "Wait.", ""},
 	{ReasonRetrying, holds | lags, "could not be patched yet, and is retried", "Wait. It becomes `Failing` if it lasts.", ""},
 	{ReasonFrozen, holds, "is held back because all reloads are frozen", "`reroll status` says why. `reroll resume -A` ends it.", ""},
 	{ReasonPausedByOperator, holds, "is held back by a pause in reroll-control", "`reroll resume` ends it.", "reroll resume {pause}"},
@@ -174,6 +188,8 @@ var (
 	HoldReasons, DeadLetterReasons, LagReasons = reasonsIn(holds), reasonsIn(deadLetter), reasonsIn(lags)
 	// NewestReasons are those of a workload that was not rolled and runs with the newest content.
 	NewestReasons = reasonsIn(newest)
+	// HotReasons are those of a workload whose running pods took the newest content without a restart.
+	HotReasons = reasonsIn(hot)
 	// RolloutResults are those of a Rollout that is decided.
 	RolloutResults = reasonsIn(decided)
 	// Declines are why a dependency does not ask for a reload.

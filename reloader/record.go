@@ -18,6 +18,7 @@ type Use struct {
 	How       string   `json:"how" doc:"The field that refers to the config: env, envFrom, volume, projectedVolume, imagePullSecret and others." example:"envFrom"`
 	Container string   `json:"container,omitempty" doc:"The container that uses it. Absent if the whole pod does."`
 	Keys      []string `json:"keys,omitempty" doc:"The keys in use. Absent means all of them."`
+	SubPath   bool     `json:"subPath,omitempty" doc:"Whether a container mounts a part of the volume with subPath, and so sees no change while it runs."`
 }
 
 // Edge is the dependency of a workload on a config.
@@ -28,6 +29,7 @@ type Edge struct {
 	Uses     []Use   `json:"uses,omitempty" doc:"Where the pod template refers to it. Absent if only an annotation names it."`
 	UsedKeys bool    `json:"usedKeys,omitempty" doc:"Whether only the keys in use count, whatever countingKeys says."`
 	Handled  Handled `json:"handled,omitzero" doc:"The content that the workload runs with. Absent as long as no baseline is recorded."`
+	Restarts string  `json:"restarts,omitempty" doc:"Why a change of this config restarts the pods although the strategy is http, refresh or exec. Absent if it does not, and for other strategies."`
 	Pending  string  `json:"pendingChange,omitempty" doc:"The ID of the change that the workload waits for. Absent if it waits for none."`
 }
 

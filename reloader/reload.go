@@ -33,12 +33,21 @@ type Reload struct {
 	Dialect   string      `json:"dialect,omitempty" doc:"Whose annotations asked for the reload." example:"stakater"`
 	Strategy  string      `json:"strategy,omitempty" doc:"How the mark was written." example:"env-vars"`
 	Outcome   Reason      `json:"outcome" doc:"What became of the reload."`
-	Message   string      `json:"message,omitempty" doc:"Explains an outcome other than Reloaded, for people."`
+	Message   string      `json:"message,omitempty" doc:"Explains the outcome, for people. Absent for most that are Reloaded."`
 	Causes    []Cause     `json:"causes,omitempty" doc:"The changes that asked for this reload. Several if they fell into one debounce window; absent in the summaries of a change."`
 	Rollout   *Rollout    `json:"rollout,omitempty" doc:"The result of the rollout. Absent while it is undecided, or if Reroll does not watch it."`
 	Requested string      `json:"requested,omitempty" doc:"The value of the annotation reroll.dev/requested, if that asked for the reload and not a change; then there are no causes."`
+	Pods      *Asked      `json:"pods,omitempty" doc:"The running pods that were to take the content without a restart. Absent for other strategies."`
 	Shortened bool        `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
 	Attempt
+}
+
+// Asked counts pods that were to take new content without a restart.
+type Asked struct {
+	Asked    int      `json:"asked" minimum:"0" doc:"How many pods were asked."`
+	Answered int      `json:"answered" minimum:"0" doc:"How many of them took the content, as far as they say."`
+	Failed   int      `json:"failed" minimum:"0" doc:"How many did not, or not yet."`
+	Names    []string `json:"failedPods,omitempty" doc:"The names of the first of those that did not."`
 }
 
 // Attempt is how a reload was made.

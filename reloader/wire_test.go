@@ -58,7 +58,7 @@ var (
 		Message:   "rolled",
 		Attempt:   reloader.Attempt{Attempts: 2, Generation: 5, DecidedAt: at, PatchedAt: at.Add(time.Second), HeldBy: reloader.ReasonFrozen},
 		Rollout:   rolledOut,
-		Requested: "new certificates",
+		Requested: "new certificates", Pods: &reloader.Asked{Asked: 3, Answered: 2, Failed: 1, Names: []string{"web-1"}},
 		Shortened: true,
 		Causes: []reloader.Cause{{
 			ChangeID: "c-1", Config: prices, Why: reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
@@ -78,8 +78,8 @@ var (
 		Dormant:   reloader.ReasonSuspended,
 		Keys:      "used,*.yaml,!debug*",
 		Edges: []reloader.Edge{{
-			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Pending: "c-2",
-			Uses:    []reloader.Use{{How: "env", Container: "main", Keys: []string{"a"}}},
+			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Restarts: "it is used as env", Pending: "c-2",
+			Uses:    []reloader.Use{{How: "env", Container: "main", Keys: []string{"a"}, SubPath: true}},
 			Handled: reloader.Handled{KeyID: "k1", Sum: "aa11", How: reloader.ReasonBaseline, At: at},
 		}},
 		Shortened: true,

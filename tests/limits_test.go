@@ -17,7 +17,8 @@ import (
 const limits = `reloader/dialect: maxListBytes maxItems MaxConfigs maxLiterals maxItemLength maxSelectorBytes maxSelectorRequirements MaxConfigs
 dispatcher: maxNamespaceEdges reloader/dialect: maxFollowed reloader: MaxWanted reloader/dialect: maxWindow maxPausePeriod maxPausePeriod
 reloader/control: maxWindows maxWindowText maxLength reloader: MaxWireBytes 8<<10 reloader/queue: historyPerSubject dispatcher: maxCauses
-dispatcher/actor: maxAuthors dispatcher: maxAttempts defaultWorkers/2 defaultWorkers reloader/kube: maxEvents reloader/control: maxPauses maxWindows maxText
+dispatcher/actor: maxAuthors dispatcher: maxAttempts defaultWorkers/2 defaultWorkers dispatcher/hot: perWorkload perNode perNamespace inAll
+callTime maxAnswerBytes reloader/kube: execTime execBytes maxEvents reloader/control: maxPauses maxWindows maxText
 reloader/kube: MaxLedgerEntry maxPages maxPage ingest/webhook: maxTokens maxTokenLength admission: maxBodyBytes maxMemory maxConfigs
 api: DefaultRequestRate DefaultRequestRate*rateBurstSeconds maxStreams maxStreamsOfClient api/auth: failureRate failureBurst reviewQPS strangerQPS
 api/projection: DefaultChanges DefaultReloads api: maxImpactConfigs maxImpactBody`
@@ -26,6 +27,7 @@ var (
 	limitNumber   = regexp.MustCompile(`(\d+(?:,\d{3})*)(?: (KiB|MiB|h|days)\b)?`)
 	limitConstant = regexp.MustCompile(`(?m)^\s*(?:const )?(\w+(?:, \w+)*)\s+= ([^/\n]+?)\s*(?://.*)?$`)
 	limitName     = regexp.MustCompile(`[A-Za-z]\w+`)
+	limitTimes    = strings.NewReplacer("time.Hour", "3600", "time.Second", "1")
 	limitUnits    = map[string]int64{"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "h": 3600, "days": 24 * 3600}
 )
 
@@ -55,7 +57,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 		expression := limitName.ReplaceAllStringFunc(word, func(name string) string {
 			for _, d := range limitConstant.FindAllStringSubmatch(source.String(), -1) {
 				if i := slices.Index(strings.Split(d[1], ", "), name); i >= 0 {
-					return "(" + strings.ReplaceAll(strings.Split(d[2], ", ")[i], "time.Hour", "3600") + ")"
+					return "(" + limitTimes.Replace(strings.Split(d[2], ", ")[i]) + ")"
 				}
 			}
 			return name

@@ -21,12 +21,18 @@ import (
 // yamlFence is a block of YAML in a document.
 var yamlFence = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
-// TestRecipesAreUnderstood parses each manifest of docs/recipes.md: what it says to Reroll is known, and Reroll has no complaint about a workload.
+// TestRecipesAreUnderstood parses each manifest of docs/recipes.md and docs/hot-reload.md: what it says to Reroll is known, and Reroll has no complaint
+// about a workload.
 func TestRecipesAreUnderstood(t *testing.T) {
 	page, err := os.ReadFile("../docs/recipes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	guide, err := os.ReadFile("../docs/hot-reload.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page = append(page, guide...)
 	keys, workloads := annotationKeys(t), 0
 	for _, block := range yamlFence.FindAllStringSubmatch(string(page), -1) {
 		n, complaints := judgeManifests(block[1], keys)
@@ -35,8 +41,56 @@ func TestRecipesAreUnderstood(t *testing.T) {
 			t.Errorf("%s in:\n%s", complaint, block[1])
 		}
 	}
-	if workloads < 5 {
+	if workloads < 6 {
 		t.Errorf("only %d workloads were found", workloads)
+	}
+}
+
+// TestProgramsAreUnderstood compiles what docs/hot-reload.md has for each program.
+func TestProgramsAreUnderstood(t *testing.T) {
+	page, err := os.ReadFile("../docs/hot-reload.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := workload.KindNamed("Deployment")
+	code := regexp.MustCompile("`([^`]+)`")
+	strategy, programs := "", 0
+	for line := range strings.Lines(string(page)) {
+		if strings.HasPrefix(line, "#") {
+			_, strategy, _ = strings.Cut(strings.Trim(line, "`\n"), "reroll.dev/strategy: ")
+		}
+		cells := strings.Split(line, "|")
+		if strategy == "" || len(cells) < 4 || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| program |") {
+			continue
+		}
+		programs++
+		first := strings.Trim(cells[2], " `")
+		annotations := map[string]any{"reroll.dev/auto": "true", "reroll.dev/strategy": strategy}
+		switch strategy {
+		case dialect.HTTP:
+			annotations["reroll.dev/http-reload"] = first
+			if metric := code.FindAllStringSubmatch(cells[3]+" `/metrics`", -1); len(metric) > 1 {
+				_, port, _ := strings.Cut(first, " ")
+				port, _, _ = strings.Cut(port, "/")
+				annotations["reroll.dev/http-verify"] = "GET " + port + metric[1][1] + " " + metric[0][1]
+			}
+		case dialect.Exec:
+			annotations["reroll.dev/exec-reload"] = first
+		}
+		w, err := understood(kind, map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop", "annotations": annotations},
+			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "web"}}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
+		if plan.Chosen.Hot == nil || plan.Chosen.Hot.Strategy != strategy || len(plan.Problems) > 0 {
+			t.Errorf("%s with %v: %v", cells[1], annotations, plan.Problems)
+		}
+	}
+	if programs != 20 {
+		t.Errorf("%d programs", programs)
 	}
 }
 

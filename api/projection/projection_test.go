@@ -279,7 +279,8 @@ func TestWorkloads(t *testing.T) {
 func TestReadersAndWritersTogether(t *testing.T) {
 	const writers, each, limit = 4, 2000, 500
 	p := New(Limits{Changes: limit, Reloads: limit})
-	var writing, reading sync.WaitGroup
+	var writing, reading, resets sync.WaitGroup
+	resets.Add(writers)
 	done := make(chan struct{})
 	for range 4 {
 		reading.Go(func() {
@@ -304,8 +305,12 @@ func TestReadersAndWritersTogether(t *testing.T) {
 				ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "n", Name: fmt.Sprint(random.IntN(50))}
 				p.PutWorkload(reloader.WorkloadRecord{Cluster: "c", Workload: ref, Edges: []reloader.Edge{{Why: reloader.ReasonAuto}}})
 				p.DeleteWorkload("c", reloader.WorkloadRef{Kind: "Deployment", Namespace: "n", Name: fmt.Sprint(random.IntN(50))})
-				if n < each/4 && random.IntN(500) == 0 {
+				switch {
+				case n < each/4 && random.IntN(500) == 0:
 					p.Reset()
+				case n == each/4: // what is written from here on stays
+					resets.Done()
+					resets.Wait()
 				}
 			}
 			p.SetCaughtUp()

@@ -18,6 +18,7 @@ type Impact struct {
 	Keys          []string           `json:"keys" nullable:"false" doc:"The keys that are supposed to change. Empty means any."`
 	RollsNow      int                `json:"rollsNow" doc:"How many workloads would roll at once."`
 	RollsLater    int                `json:"rollsLater" doc:"How many would roll later, some only after an operator has acted: their verdicts say why."`
+	ReloadCount   int                `json:"reloadCount" doc:"How many would take the change in their running pods, without a restart."`
 	NotifiedCount int                `json:"notifiedCount" doc:"For how many a webhook would be called instead."`
 	NeverCount    int                `json:"neverCount" doc:"How many would not roll for it at all: their verdicts say why."`
 	Workloads     []ImpactedWorkload `json:"workloads" nullable:"false" doc:"The workloads that ask for the config, those of other clusters too."`
@@ -38,7 +39,7 @@ type ImpactedWorkload struct {
 	Strategy   string               `json:"strategy" doc:"How it would be marked." example:"env-vars"`
 	Dependency reloader.Edge        `json:"dependency" doc:"Why it asks for the config, and how it uses it."`
 	UsesKeys   bool                 `json:"usesKeys" doc:"Whether the pod template uses one of the keys. A workload that uses none of them rolls all the same if its annotations ask for the whole config."`
-	Fate       verdict.Fate         `json:"fate" enum:"Now,Later,Notified,Never" doc:"Whether it would roll: Now, Later, Never, or Notified where a webhook is called instead."`
+	Fate       verdict.Fate         `json:"fate" enum:"Now,Later,Reloads,Notified,Never" doc:"Whether it would roll: Now, Later, Never, Reloads where running pods take the change without a restart, or Notified where a webhook is called instead."`
 	Verdict    verdict.Verdict      `json:"verdict" doc:"The verdict if the change happened now. Limits on the number of rolls are not considered."`
 }
 
@@ -78,7 +79,7 @@ func FromSupposed(s Supposed) Impact {
 		v.Workloads = append(v.Workloads, ImpactedWorkload{
 			Cluster: w.Cluster, Workload: w.Workload, Strategy: w.Strategy, Dependency: w.Edges[i], UsesKeys: usesKeys(w.Edges[i].Uses, s.Keys), Fate: fate, Verdict: says,
 		})
-		*map[verdict.Fate]*int{verdict.RollsNow: &v.RollsNow, verdict.RollsLater: &v.RollsLater, verdict.Notified: &v.NotifiedCount, verdict.RollsNever: &v.NeverCount}[fate]++
+		*map[verdict.Fate]*int{verdict.RollsNow: &v.RollsNow, verdict.RollsLater: &v.RollsLater, verdict.Reloads: &v.ReloadCount, verdict.Notified: &v.NotifiedCount, verdict.RollsNever: &v.NeverCount}[fate]++
 	}
 	for _, name := range s.Reaches() {
 		if doubt := s.doubt(name); doubt != "" {

@@ -28,6 +28,11 @@ type Write struct {
 // Absent reports whether w is the absence of a config.
 func (w Write) Absent() bool { return w.Sum == "" }
 
+// Unsure returns the entry of a config that pods may have read in part: no content is equal to it, and each is newer. keyID names a known key.
+func (w Write) Unsure(keyID string) Write {
+	return Write{Version: w.Version, KeyID: keyID, Sum: "ffffffffffffffff"}
+}
+
 // counts reports whether w and o have the same counting content: all of it, or the keys that count by one filter. Digests under different
 // keys are not comparable and never the same.
 func (w Write) counts(o Write) bool {

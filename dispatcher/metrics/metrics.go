@@ -69,6 +69,7 @@ const (
 // Metrics counts and measures. Its methods are safe for concurrent use.
 type Metrics struct {
 	hints, changes, decided, reads, held, attempts, rollouts *prometheus.CounterVec
+	called                                                   *prometheus.CounterVec
 	unchanged, coalesced                                     prometheus.Counter
 	times                                                    times
 	sweeps                                                   sweeps
@@ -93,6 +94,8 @@ func New(o Options) *Metrics {
 			"How often a workload that was due began to be held back, by what held it back.", "reason"),
 		attempts: counters("reroll_reload_attempts_total",
 			"Attempts to patch a workload, or to call a webhook for it, by what came of them.", "result"),
+		called: counters("reroll_hot_reload_calls_total",
+			"Pods that were asked to reload without a restart, by what came of it.", "result"),
 		rollouts: counters("reroll_rollouts_total",
 			"Results of rollouts after a reload. One that waits for an operator, or has stalled, may still roll out, and counts again then.", "result"),
 		unchanged: counter("reroll_unchanged_looks_total",
@@ -102,7 +105,7 @@ func New(o Options) *Metrics {
 	}
 	m.times = newTimes(o.Registerer)
 	m.stakater = newStakater(o.Registerer, o.CountByNamespace)
-	o.Registerer.MustRegister(m.hints, m.changes, m.decided, m.reads, m.held, m.attempts, m.rollouts, m.unchanged, m.coalesced, newWorkloads(o.Snapshot))
+	o.Registerer.MustRegister(m.hints, m.changes, m.decided, m.reads, m.held, m.attempts, m.called, m.rollouts, m.unchanged, m.coalesced, newWorkloads(o.Snapshot))
 	m.registerSweeps(o)
 	m.begin()
 	return m
@@ -134,6 +137,8 @@ func (m *Metrics) begin() {
 	for _, result := range []Attempt{Done, Gone, Outdated, Refused, Failed} {
 		m.attempts.WithLabelValues(string(result))
 	}
+	m.called.WithLabelValues(answered)
+	m.called.WithLabelValues(unanswered)
 	for _, result := range reloader.RolloutResults {
 		m.rollouts.WithLabelValues(string(result))
 	}
@@ -178,6 +183,18 @@ func (m *Metrics) Held(reason reloader.Reason) { m.held.WithLabelValues(string(r
 
 // Attempted counts an attempt to patch a workload or to call a webhook.
 func (m *Metrics) Attempted(result Attempt) { m.attempts.WithLabelValues(string(result)).Inc() }
+
+// The results of calls to pods.
+const answered, unanswered = "answered", "failed"
+
+// Called counts a pod that was asked to reload.
+func (m *Metrics) Called(success bool) {
+	result := unanswered
+	if success {
+		result = answered
+	}
+	m.called.WithLabelValues(result).Inc()
+}
 
 // Rolled counts a roll that succeeded or failed, as Stakater Reloader does.
 func (m *Metrics) Rolled(namespace string, success bool) {

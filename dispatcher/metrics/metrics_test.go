@@ -27,6 +27,7 @@ var names = map[string]string{
 	"reroll_held_workloads":                    fmt.Sprint("GAUGE ", len(reloader.HoldReasons)),
 	"reroll_hints_total":                       "COUNTER 4",
 	"reroll_holds_total":                       fmt.Sprint("COUNTER ", len(reloader.HoldReasons)),
+	"reroll_hot_reload_calls_total":            "COUNTER 2",
 	"reroll_oldest_pending_age_seconds":        fmt.Sprint("GAUGE ", len(reloader.HoldReasons)+1),
 	"reroll_pending_workloads":                 "GAUGE 1",
 	"reroll_reload_attempts_total":             "COUNTER 5",
@@ -116,6 +117,8 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	m.Unchanged()
 	m.Rolled("shop", true)
 	m.Rolled("shop", false)
+	m.Called(true)
+	m.Called(false)
 	m.Drifted()
 	m.Swept(time.Unix(1, 0))
 	m.SweepTook(time.Second)

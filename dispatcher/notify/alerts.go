@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,9 +90,9 @@ func NewAlerts(o AlertOptions, logger *slog.Logger, r prometheus.Registerer) (*A
 	}, nil
 }
 
-// Announce queues the alerts of a reload that rolled its workload. It does not block.
+// Announce queues the alerts of a reload that gave its workload new content. It does not block.
 func (a *Alerts) Announce(_ *workload.Workload, r reloader.Reload) {
-	if r.Outcome != reloader.ReasonReloaded {
+	if r.Outcome != reloader.ReasonReloaded && !slices.Contains(reloader.HotReasons, r.Outcome) {
 		return
 	}
 	for _, text := range sentences(r, a.info) {

@@ -194,7 +194,7 @@ func halted(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
 		if s.Failed == nil {
 			continue
 		}
-		message := fmt.Sprintf("the rollout of %s for %s has stalled", s.Failed, c)
+		message := fmt.Sprintf("the reload of %s for %s has stalled", s.Failed, c)
 		if s.Before != "" {
 			message += "; the content before was " + s.Before
 		}

@@ -25,7 +25,9 @@ type Peer struct {
 	Workload *workload.Workload
 	// Behind reports whether it does not have the newest write of the config. Going reports whether it is being patched.
 	Behind, Going bool
-	// How is how it came to the newest write: Reloaded, PodsNewer, Baseline and so on.
+	// Failed reports whether its running pods could not take the write, and were not restarted.
+	Failed bool
+	// How is how it came to the newest write: Reloaded, Called, PodsNewer, Baseline and so on.
 	How reloader.Reason
 	// Rollout is how far the rollout of its template is: Rolling, Stalled or another one; empty if Reroll follows none.
 	Rollout reloader.Reason
@@ -63,19 +65,27 @@ func Count(dependents iter.Seq[Peer]) (s Step) {
 			if p.Going {
 				s.Going++
 			}
+			if p.Failed && !p.Retry {
+				s.fail(p)
+			}
 		case !ended && p.Retry:
-		case p.How == reloader.ReasonReloaded, p.How == reloader.ReasonPodsNewer && ended:
+		case p.How == reloader.ReasonReloaded, slices.Contains(reloader.HotReasons, p.How), p.How == reloader.ReasonPodsNewer && ended:
 			s.Reached++
 			if ended {
 				s.Ended++
 			}
-			if p.Rollout == reloader.ReasonStalled && (s.Failed == nil || compare(p.Workload.Ref(), *s.Failed) < 0) {
-				failed := p.Workload.Ref()
-				s.Failed = &failed
+			if p.Rollout == reloader.ReasonStalled {
+				s.fail(p)
 			}
 		}
 	}
 	return s
+}
+
+func (s *Step) fail(p Peer) {
+	if ref := p.Workload.Ref(); s.Failed == nil || compare(ref, *s.Failed) < 0 {
+		s.Failed = &ref
+	}
 }
 
 // Free returns how many more workloads may be given the write now: none after a rollout failed.

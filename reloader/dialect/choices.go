@@ -38,6 +38,8 @@ type Chosen struct {
 	// Strategy is the name of the workload's strategy: annotations, env-vars or, for a Rollout, restart. Empty means the
 	// installation's.
 	Strategy string
+	// Hot is how the pods take new content without a restart; nil if the workload asks for no such strategy.
+	Hot *Hot
 	// Debounce is the debounce window; nil means the installation's, and zero is none.
 	Debounce *time.Duration
 	// MinInterval is the shortest time between two rolls; zero if the workload asks for none. One that cannot be read is the longest.

@@ -20,7 +20,8 @@ const (
 	// FollowKey lists configs of other clusters that a workload follows, as cluster/namespace/kind/name, separated by commas.
 	FollowKey = OwnPrefix + "follow"
 	// RetryKey asks for another try of a workload.
-	RetryKey = OwnPrefix + "retry"
+	RetryKey    = OwnPrefix + "retry"
+	strategyKey = OwnPrefix + "strategy"
 )
 
 // Own returns the dialect of Reroll itself. Its prohibitions and choices hold for all others as well. It alone can say that a workload follows configs of other clusters.
@@ -38,13 +39,13 @@ func Own() *Dialect {
 			{OwnPrefix + "secret-selector", OnWorkload, secrets, Ask, Selector},
 			{FollowKey, OnWorkload, plainConfigs, Ask, Followed},
 		},
-		Choices: []Choice{
-			{OwnPrefix + "strategy", chooseStrategy, "the installation's strategy applies"},
+		Choices: append([]Choice{
+			{strategyKey, chooseStrategy, "the installation's strategy applies"},
 			{OwnPrefix + "window", chooseWindow, "the installation's window applies"},
 			{OwnPrefix + "min-interval", chooseMinInterval, "the longest interval applies"},
 			{OwnPrefix + "maintenance-window", chooseMaintenance, "the workload is held until the value is valid"},
 			{OwnPrefix + "keys", chooseKeys, "every key counts"},
-		},
+		}, hotChoices()...),
 		Mounted:   true,
 		Overrules: true,
 	}
@@ -61,7 +62,10 @@ func Own() *Dialect {
 
 // chooseStrategy lets every kind of workload choose among all strategies that work for it.
 func chooseStrategy(w *workload.Workload, value string, chosen *Chosen) error {
-	names := slices.Clone(mark.General)
+	if slices.Contains(HotStrategies, value) {
+		return chooseHot(w, value, chosen)
+	}
+	names := append(slices.Clone(mark.General), HotStrategies...)
 	if w.Kind == workload.Rollout.Kind {
 		names = append(names, Restart)
 	}

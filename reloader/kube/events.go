@@ -132,10 +132,12 @@ func eventSource(kind reloader.ConfigKind) string { return "reloader-" + kind.In
 // eventsOf returns an Event for each config behind r, in the order of their names; none if r has an outcome that is no Event. Content that
 // comes back is the same reload for another change.
 func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
-	failed := false
-	switch r.Outcome {
-	case reloader.ReasonReloaded, reloader.ReasonPaused:
-	case reloader.ReasonRefused, reloader.ReasonInvalid, reloader.ReasonFailing:
+	failed, did := false, "Updated"
+	switch {
+	case r.Outcome == reloader.ReasonReloaded, r.Outcome == reloader.ReasonPaused:
+	case slices.Contains(reloader.HotReasons, r.Outcome):
+		did = "reloaded without a restart"
+	case r.Outcome == reloader.ReasonRefused, r.Outcome == reloader.ReasonInvalid, r.Outcome == reloader.ReasonFailing, r.Outcome == reloader.ReasonReloadFailed:
 		failed = true
 	default:
 		return nil
@@ -144,7 +146,7 @@ func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	for _, c := range byConfig(r.Causes) {
 		e := newEvent(w, r.DecidedAt, r.ID, strconv.FormatInt(r.Generation, 10), c.ChangeID, c.Config.String())
 		e.Type, e.Reason, e.Source.Component = corev1.EventTypeNormal, eventReloaded, eventSource(c.Config.Kind)
-		text := describe(w, c, "Updated")
+		text := describe(w, c, did)
 		if failed {
 			e.Type, e.Reason = corev1.EventTypeWarning, eventFailed
 			text = describe(w, c, "not updated:") + ": " + r.Message

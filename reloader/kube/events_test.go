@@ -85,6 +85,11 @@ func TestEventsOf(t *testing.T) {
 			reloader.Reload{Outcome: reloader.ReasonPaused, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}},
 			[]told{{"Normal", "Reloaded", "reloader-configmaps", app}},
 		},
+		"without a restart": {
+			"alerts on reloads count it, and the text says how",
+			reloader.Reload{Outcome: reloader.ReasonVerified, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}},
+			[]told{{"Normal", "Reloaded", "reloader-configmaps", strings.Replace(app, "Updated", "reloaded without a restart", 1)}},
+		},
 		"refused": {
 			"somebody must look",
 			reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause(reloader.Secret, "db", "alice")}},

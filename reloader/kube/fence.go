@@ -2,6 +2,7 @@ package kube
 
 import (
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,11 @@ func (f *fence) around(config *rest.Config) *rest.Config {
 	return fenced
 }
 
+// writes reports whether a request may change something. A WebSocket that runs a command in a pod begins with a GET.
+func writes(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead || strings.HasSuffix(r.URL.Path, "/exec")
+}
+
 type fencedTransport struct {
 	fence *fence
 	next  http.RoundTripper
@@ -42,7 +48,7 @@ type fencedTransport struct {
 
 // RoundTrip sends r, unless it writes and the leadership is lost.
 func (t fencedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && t.fence.closed() {
+	if writes(r) && t.fence.closed() {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}

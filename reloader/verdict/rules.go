@@ -40,6 +40,8 @@ func (c Case) judge() Verdict {
 			marked, clock(roll.EndedAt)), "reroll reload "+ref(c.Workload))
 	case h.Reason == reloader.ReasonFrozen, r.Hold == nil && frozen && c.waits():
 		return say(Frozen, reloader.ReasonFrozen, freeze.Message, freeze.Next)
+	case h.Reason == reloader.ReasonReloading:
+		return say(Pending, h.Reason, ofHold(h), "")
 	case h.Reason != "":
 		return say(Held, h.Reason, ofHold(h), c.advice(h.Reason))
 	case c.waits():
@@ -145,7 +147,7 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 		v.Message += " Since then, its template has lost the mark, which restarted its pods: configure your GitOps tool to keep the mark (docs/recipes.md)."
 	}
 	unheard, next := c.unheard()
-	v.Message, v.Next = v.Message+c.often()+unheard, cmp.Or(v.Next, next)
+	v.Message, v.Next = v.Message+c.ahead(e)+c.often()+unheard, cmp.Or(v.Next, next)
 	if freeze, frozen := c.frozen(); frozen {
 		v.Message, v.Next = v.Message+" "+freeze.Message+" The next change waits.", freeze.Next
 	}

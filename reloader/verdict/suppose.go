@@ -14,6 +14,8 @@ type Fate string
 const (
 	RollsNow   Fate = "Now"
 	RollsLater Fate = "Later"
+	// Reloads: its running pods would take the change without a restart.
+	Reloads Fate = "Reloads"
 	// Notified: a webhook would be called instead.
 	Notified Fate = "Notified"
 	// RollsNever: this change does not roll the workload at all.
@@ -58,11 +60,18 @@ func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
 	case c.Status != nil && c.Status.Notifies:
 		return Notified, say(NotRolled, reloader.ReasonNotified, "A webhook would be called instead of rolling it.", "")
 	default:
-		v.Message = "It would roll."
-		if text := counting.String(); len(keys) == 0 && counts != nil && text != "" {
-			v.Message = "It would roll if a key changes that counts: " + shortened(text) + "."
+		fate := RollsNow
+		if v.Message = "It would roll"; c.without(e) != "" {
+			v.Message = "It " + c.without(e)
 		}
-		return RollsNow, v
+		if c.without(e) != "" && e.Restarts == "" {
+			fate = Reloads
+		}
+		if text := counting.String(); len(keys) == 0 && counts != nil && text != "" {
+			v.Message += " if a key changes that counts: " + shortened(text)
+		}
+		v.Message += "."
+		return fate, v
 	}
 }
 

@@ -43,6 +43,11 @@ func TestSuppose(t *testing.T) {
 	pauses := func(pauses ...reloader.Pause) edit {
 		return func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Pauses = pauses }
 	}
+	reloads := func(restarts string) edit {
+		return func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
+			w.Strategy, w.Edges[0].Restarts = "http", restarts
+		}
+	}
 	nothing := func(*reloader.ClusterStatus, *reloader.WorkloadRecord) {}
 	frozen := func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
 		s.Freeze = reloader.Freeze{Frozen: true, Reason: "an incident", Until: soon}
@@ -66,6 +71,9 @@ func TestSuppose(t *testing.T) {
 		}, "", RollsNever, "ConfigIgnored", "ignore annotation"},
 		"a webhook instead":        {notifies, "", Notified, "Notified", "webhook"},
 		"a webhook after the thaw": {and(frozen, notifies), "", RollsLater, "Frozen", "an incident"},
+		"without a restart":        {reloads(""), "", Reloads, "", "It would reach its running pods without a restart (strategy http)."},
+		"with a restart":           {reloads("it is used as env"), "", RollsNow, "", "It would restart its pods: it is used as env."},
+		"a webhook comes first":    {and(notifies, reloads("")), "", Notified, "Notified", "webhook"},
 		"frozen":                   {frozen, "", RollsLater, "Frozen", "until 2026-11-21 13:00:00 UTC"},
 		"thawed since": {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
 			s.Freeze = reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}

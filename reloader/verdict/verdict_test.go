@@ -139,7 +139,12 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"frozen a second ago":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: frozen, state: Frozen, message: "until 2026-11-21 13:00:00 UTC", next: "reroll resume -A"},
 		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "until 2026-11-21 13:00:00 UTC. The next change waits.", next: "reroll resume -A"},
 		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window"},
-		"paused by operator":    {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
+		"reloading":             {record: hold(reloader.ReasonReloading, "http: 1 of 2 pods have answered", now.Add(time.Minute)), state: Pending, message: "is reloading in its running pods: http: 1 of 2 pods have answered. It continues at 2026-11-21 12:01:00 UTC."},
+		"reload failed":         {record: hold(reloader.ReasonReloadFailed, "pod web-1: answered with status 500", time.Time{}), state: Failed, message: "could not reload in its running pods", next: "reroll retry shop/Deployment/web"},
+		"reloaded": {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].Handled.How = "http", reloader.ReasonVerified }, state: UpToDate, message: "runs with the newest content: it reloaded in its running pods, which proved it (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). " +
+			"A change of Secret shop/api-pasword would reach its running pods without a restart (strategy http)."},
+		"restarts":           {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].Restarts = "exec", "it is used as env" }, state: UpToDate, message: "A change of Secret shop/api-pasword would restart its pods: it is used as env."},
+		"paused by operator": {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
 		"frozen elsewhere": {
 			record: hold(reloader.ReasonFrozen, "sale", time.Time{}),
 			status: &reloader.ClusterStatus{Namespace: "ops", Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true}}},

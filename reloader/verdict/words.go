@@ -9,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 )
 
 // hold returns what holds the workload back. Before its record says so, that is what holds back all workloads of the namespace or the cluster that
@@ -93,6 +94,22 @@ func (c Case) advice(reason reloader.Reason) string {
 		}
 	}
 	return strings.NewReplacer("{workload}", ref(c.Workload), "{namespace}", c.Workload.Namespace, "{pause}", flags(pause)+own).Replace(reason.Info().Next)
+}
+
+// without says how a change of the config of e reaches the running pods of a workload that asks not to restart them; empty for other workloads.
+func (c Case) without(e reloader.Edge) string {
+	switch {
+	case !slices.Contains(dialect.HotStrategies, c.Record.Strategy) || !dialect.Asks(e.Why):
+		return ""
+	case e.Restarts != "":
+		return "would restart its pods: " + e.Restarts
+	}
+	return "would reach its running pods without a restart (strategy " + c.Record.Strategy + ")"
+}
+
+// ahead says the same of the next change.
+func (c Case) ahead(e reloader.Edge) string {
+	return with(" A change of "+named(e.Config)+" ", c.without(e), ".")
 }
 
 // often says that the workload rolls again and again.

@@ -117,6 +117,9 @@ func (c *collector) use(kind reloader.ConfigKind, name string, u reloader.Use) *
 	default:
 		r.Uses[i].Keys = sorted(append(r.Uses[i].Keys, u.Keys...))
 	}
+	if i >= 0 {
+		r.Uses[i].SubPath = r.Uses[i].SubPath || u.SubPath
+	}
 	return r
 }
 
@@ -203,7 +206,7 @@ func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how st
 		for i := range containers {
 			for _, m := range containers[i].VolumeMounts {
 				if m.Name == volume {
-					r, mounted = c.use(kind, name, reloader.Use{How: how, Container: containers[i].Name, Keys: keys(m)}), true
+					r, mounted = c.use(kind, name, reloader.Use{How: how, Container: containers[i].Name, Keys: keys(m), SubPath: m.SubPath != "" || m.SubPathExpr != ""}), true
 				}
 			}
 		}

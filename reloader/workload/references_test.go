@@ -154,22 +154,22 @@ func TestUses(t *testing.T) {
 		"subPath without items": {
 			reason: "the file is the key",
 			spec:   corev1.PodSpec{Volumes: []corev1.Volume{cmVolume("v", "c")}, Containers: []corev1.Container{subPath(container("m", "v"), "./app.yaml")}},
-			want:   map[reloader.Config][]reloader.Use{cm("c"): {{How: "volume", Container: "m", Keys: []string{"app.yaml"}}}},
+			want:   map[reloader.Config][]reloader.Use{cm("c"): {{How: "volume", Container: "m", SubPath: true, Keys: []string{"app.yaml"}}}},
 		},
 		"subPath that is the root": {
 			reason: "all keys are shown",
 			spec:   corev1.PodSpec{Volumes: []corev1.Volume{cmVolume("v", "c")}, Containers: []corev1.Container{subPath(container("m", "v"), "./")}},
-			want:   map[reloader.Config][]reloader.Use{cm("c"): {{How: "volume", Container: "m"}}},
+			want:   map[reloader.Config][]reloader.Use{cm("c"): {{How: "volume", Container: "m", SubPath: true}}},
 		},
 		"subPath of a directory of items": {
 			reason: "the items below it are shown",
 			spec:   corev1.PodSpec{Volumes: []corev1.Volume{cmVolume("v", "c", item("a", "d/a"), item("b", "d/b"), item("e", "de"))}, Containers: []corev1.Container{subPath(container("m", "v"), "d")}},
-			want:   map[reloader.Config][]reloader.Use{cm("c"): {{How: "volume", Container: "m", Keys: []string{"a", "b"}}}},
+			want:   map[reloader.Config][]reloader.Use{cm("c"): {{How: "volume", Container: "m", SubPath: true, Keys: []string{"a", "b"}}}},
 		},
 		"subPath that is no item": {
 			reason: "rather a reload too many",
 			spec:   corev1.PodSpec{Volumes: []corev1.Volume{cmVolume("v", "c", item("a", "d/a"))}, Containers: []corev1.Container{subPath(container("m", "v"), "else")}},
-			want:   map[reloader.Config][]reloader.Use{cm("c"): {{How: "volume", Container: "m", Keys: []string{"a"}}}},
+			want:   map[reloader.Config][]reloader.Use{cm("c"): {{How: "volume", Container: "m", SubPath: true, Keys: []string{"a"}}}},
 		},
 		"init containers and native sidecars": {
 			reason: "both are init containers",
@@ -192,7 +192,7 @@ func TestUses(t *testing.T) {
 				InitContainers: []corev1.Container{container("init", "v")},
 				Containers:     []corev1.Container{subPath(container("m", "v"), "db"), container("n", "w")},
 			},
-			want: map[reloader.Config][]reloader.Use{spc("p"): {{How: "csiVolume", Container: "m"}, {How: "csiVolume", Container: "init"}}},
+			want: map[reloader.Config][]reloader.Use{spc("p"): {{How: "csiVolume", Container: "m", SubPath: true}, {How: "csiVolume", Container: "init"}}},
 		},
 		"unmounted provider class": {
 			reason: "the kubelet mounts it although no container sees it",

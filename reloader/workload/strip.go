@@ -23,6 +23,8 @@ type Template struct {
 	Annotations map[string]string
 	// Scheduler is the name of the scheduler that serves the pods; empty if that is the default one.
 	Scheduler string
+	// HostNetwork says that the pods have the network of their node.
+	HostNetwork bool
 	// Containers are the regular containers in their order.
 	Containers []Container
 	// Init are the names of the init containers in their order, sidecars among them.
@@ -104,6 +106,7 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			Path:        path,
 			Annotations: kept(p.template.Annotations, keep),
 			Scheduler:   scheduler(p.template.Spec.SchedulerName),
+			HostNetwork: p.template.Spec.HostNetwork,
 			Containers:  containers(p.template.Spec.Containers),
 			Init:        initNames(p.template.Spec.InitContainers),
 			References:  references(p.meta.Namespace, &p.template.Spec),

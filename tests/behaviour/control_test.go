@@ -17,7 +17,7 @@ var shared *line.Line
 
 func TestMain(m *testing.M) {
 	line.Main(m, &shared, line.Options{
-		Kube: kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}}, Flags: []string{"--set", "debounce.window=100ms"},
+		Kube: kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}}, Flags: []string{"--set", "debounce.window=100ms", "--set", "hotReload.enabled=true", "--set", "hotReload.settle=4s"},
 	}, nil)
 }
 

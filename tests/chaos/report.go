@@ -34,6 +34,7 @@ func (c *course) report(caughtUp time.Duration, faults []fault) report {
 	add("edits of a label alone", c.writer.untouched)
 	add("deleted and created again as before", c.writer.recreated)
 	add("specs of workloads written by somebody else", c.bystander.total())
+	add("contents of the workload that reloads without a restart, and calls to its pods", fmt.Sprint(len(c.hot.writes), ", ", c.hot.asked))
 	for _, p := range c.rig.programs {
 		kills, ends := p.counts()
 		add("SIGKILLs of "+p.name+", and ends by itself", fmt.Sprint(kills, ", ", ends))

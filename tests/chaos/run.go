@@ -73,6 +73,10 @@ func run(ctx context.Context, o options) (report, error) {
 	if err := w.create(ctx, firstContent); err != nil {
 		return report{}, fmt.Errorf("create the world: %w", err)
 	}
+	h := &hot{world: w, dice: newDice(o.Seed, 7)}
+	if err := h.create(ctx); err != nil {
+		return report{}, fmt.Errorf("create a workload that reloads without a restart: %w", err)
+	}
 	seen := newWitness(w)
 	watching, stop := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
@@ -89,7 +93,7 @@ func run(ctx context.Context, o options) (report, error) {
 	}
 	c := &course{
 		options: o, rig: r, world: w, witness: seen, writer: newWriter(w, newDice(o.Seed, 5)),
-		bystander: newBystander(w, newDice(o.Seed, 6)), tormentor: &tormentor{rig: r, options: o},
+		bystander: newBystander(w, newDice(o.Seed, 6)), hot: h, tormentor: &tormentor{rig: r, options: o},
 	}
 	return c.through(ctx)
 }
@@ -102,6 +106,7 @@ type course struct {
 	witness   *witness
 	writer    *writer
 	bystander *bystander
+	hot       *hot
 	tormentor *tormentor
 	// found are the faults that nobody can see at the API server.
 	found []fault
@@ -128,7 +133,7 @@ func (c *course) through(ctx context.Context) (report, error) {
 		}
 	}
 	pause(ctx, c.options.Sweep+calm)
-	faults := slices.Concat(c.found, c.marks())
+	faults := slices.Concat(c.found, c.marks(), c.hot.faults(ctx))
 	c.rig.keep = len(faults) > 0 && c.options.Meddle == nil
 	return c.report(caughtUp, faults), ctx.Err()
 }
@@ -144,6 +149,7 @@ func (c *course) torment(ctx context.Context) error {
 		failed = c.tormentor.torment(torment, ctx)
 	})
 	all.Go(func() { c.bystander.edit(torment, ctx, c.options.Others) })
+	all.Go(func() { c.hot.edit(torment, ctx) })
 	all.Go(func() { c.writer.write(torment, ctx, c.options.Rate) })
 	all.Wait()
 	return failed
@@ -160,7 +166,7 @@ func (c *course) settle(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.options.Sweep+quiet)
 	defer cancel()
-	for count(c.marks(), lost) > 0 && ctx.Err() == nil {
+	for count(c.marks(), lost)+count(c.hot.faults(ctx), lost) > 0 && ctx.Err() == nil {
 		pause(ctx, judgeEvery)
 	}
 }

@@ -144,6 +144,7 @@ var rare = map[string]string{
 	"argoproj.io/rollouts get":                "the same",
 	"apps.openshift.io/deploymentconfigs get": "the same",
 	"pods list":                               "its pods are newer than the content, or its mark is of old",
+	"pods patch":                              "a workload reloads without a restart",
 	"namespaces get":                          "a config was deleted",
 	"batch/jobs get":                          "a Job of that name is there already",
 	namespace + ": configmaps get":            "somebody else wrote a page of the ledger",

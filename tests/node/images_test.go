@@ -11,7 +11,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 
 	"github.com/reroll-dev/reroll/tests/line"
@@ -22,6 +24,9 @@ const (
 	pauseImage = "reroll.test/pause:1"
 	// rerollImage is that of the quick start's table for an image that was imported.
 	rerollImage = "docker.io/library/reroll:dev"
+	// prometheusImage and nginxImage have programs that reload.
+	prometheusImage = "reroll.test/prometheus:1"
+	nginxImage      = "reroll.test/nginx:1"
 )
 
 // nobody is the user and the group of the Dockerfile.
@@ -29,14 +34,49 @@ const nobody = 65532
 
 func pauseFile(dir string) string { return filepath.Join(dir, "pause") }
 
+func prometheusFile(dir string) string { return filepath.Join(dir, "prometheus") }
+
+// nginxProgram is where Debian's package has it.
+const nginxProgram = "/usr/sbin/nginx"
+
+// fetchNginx unpacks Debian's package below dir, without installing it: that would start the server on this machine.
+func fetchNginx(ctx context.Context, dir string) error {
+	cmd := exec.CommandContext(ctx, "sh", "-euc", "apt-get download -qq nginx || { apt-get update -qq; apt-get download -qq nginx; }; dpkg-deb --extract nginx_*.deb nginx-files")
+	cmd.Dir = dir
+	_, err := output(cmd)
+	return err
+}
+
+// library is a line of ldd: a library that is there.
+var library = regexp.MustCompile(`(?m)(/\S+) \(0x[0-9a-f]+\)$`)
+
+// nginx returns the image of what fetchNginx has fetched, with the libraries of this machine that it needs.
+func nginx(ctx context.Context, dir string) (image, error) {
+	i := image{program: filepath.Join(dir, "nginx-files", nginxProgram), entrypoint: nginxProgram}
+	needed, err := output(exec.CommandContext(ctx, "ldd", i.program))
+	if err != nil {
+		return i, err
+	}
+	for _, m := range library.FindAllStringSubmatch(needed, -1) {
+		i.libraries = append(i.libraries, m[1])
+	}
+	return i, nil
+}
+
 // importImages gives containerd the images of tests: nothing is pulled.
 func (n *node) importImages(ctx context.Context) error {
 	binary, err := line.Build(ctx)
 	if err != nil {
 		return err
 	}
+	web, err := nginx(ctx, n.dir)
+	if err != nil {
+		return err
+	}
 	for name, i := range map[string]image{
-		pauseImage: {program: pauseFile(n.dir), entrypoint: "/pause"},
+		nginxImage:      web,
+		prometheusImage: {program: prometheusFile(n.dir), entrypoint: "/prometheus"},
+		pauseImage:      {program: pauseFile(n.dir), entrypoint: "/pause"},
 		// As the Dockerfile has it.
 		rerollImage: {program: binary, entrypoint: "/reroll", folder: "var/lib/reroll/", user: fmt.Sprintf("%[1]d:%[1]d", nobody)},
 	} {
@@ -55,9 +95,10 @@ func (n *node) importImages(ctx context.Context) error {
 	return nil
 }
 
-// image is an image from scratch with one program, and with an empty folder of nobody's if one is named.
+// image is an image from scratch with one program, and with an empty folder of nobody's if one is named. Libraries are files of this machine.
 type image struct {
 	program, entrypoint, folder, user string
+	libraries                         []string
 }
 
 // layer returns the file system.
@@ -69,6 +110,13 @@ func (i image) layer() ([]byte, error) {
 	entries := []entry{{&tar.Header{Name: i.entrypoint[1:], Mode: 0o755}, content}}
 	if i.folder != "" {
 		entries = append(entries, entry{&tar.Header{Name: i.folder, Typeflag: tar.TypeDir, Mode: 0o755, Uid: nobody, Gid: nobody}, nil})
+	}
+	for _, file := range i.libraries {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry{&tar.Header{Name: file[1:], Mode: 0o755}, content})
 	}
 	return pack(entries)
 }

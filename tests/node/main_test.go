@@ -73,7 +73,7 @@ func lacking() error {
 	if _, err := pluginDir(); err != nil {
 		return err
 	}
-	for program, packaged := range map[string]string{"containerd": "containerd", "ctr": "containerd", "runc": "runc", "ip": "iproute2", "iptables": "iptables"} {
+	for program, packaged := range map[string]string{"containerd": "containerd", "ctr": "containerd", "runc": "runc", "ip": "iproute2", "iptables": "iptables", "apt-get": "apt", "dpkg-deb": "dpkg"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("there is no %s here (package %s)", program, packaged)
 		}
@@ -105,6 +105,12 @@ func build(dir string) error {
 		return err
 	}
 	if _, err := tools.Path(ctx, "helm"); err != nil {
+		return err
+	}
+	if err := tools.Prometheus(ctx, prometheusFile(dir)); err != nil {
+		return err
+	}
+	if err := fetchNginx(ctx, dir); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", pauseFile(dir), "./pause")

@@ -126,8 +126,8 @@ func (n *node) startControlPlane(ctx context.Context) (err error) {
 	return err
 }
 
-// kubeletConfig has the defaults of a kubelet but for what this machine and a test need: control groups of the old kind, no evictions
-// because of its disk, and a short time between two looks at what pods mount.
+// kubeletConfig has the defaults of a kubelet but for what this machine needs: control groups of the old kind, and no evictions because of its
+// disk.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
@@ -140,7 +140,6 @@ clusterDNS: [%s]
 clusterDomain: cluster.local
 containerRuntimeEndpoint: unix://%s
 resolvConf: %s
-syncFrequency: 5s
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 1Mi, nodefs.available: 0%%, nodefs.inodesFree: 0%%, imagefs.available: 0%%, imagefs.inodesFree: 0%%}
 `

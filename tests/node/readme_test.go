@@ -60,8 +60,9 @@ func (s *site) expectRestricted() {
 // imageOptions are those of the quick start's table for a cluster into whose containerd an image was imported.
 var imageOptions = regexp.MustCompile("(?m)^\\| k3s \\|.*`(--set image[^`]*)` \\|$")
 
-// expectExplained types the README's commands, with the two options to which it leads, and nothing else.
-func (s *site) expectExplained() {
+// quickStart returns the README's commands: the one that installs, with the two options to which it leads, and those that are typed then.
+func (s *site) quickStart() (install string, typed []string) {
+	s.t.Helper()
 	page, err := os.ReadFile(root + "/docs/quickstart.md")
 	s.must(err)
 	options := imageOptions.FindSubmatch(page)
@@ -71,12 +72,17 @@ func (s *site) expectExplained() {
 	if len(commands) != 2 || options == nil {
 		s.t.Fatalf("the README has %q, and the quick start adds %q", commands, options)
 	}
-	typed := strings.Split(commands[1], "\n")
+	return commands[0] + " " + string(options[1]), strings.Split(commands[1], "\n")
+}
+
+// expectExplained types the README's commands, and nothing else.
+func (s *site) expectExplained() {
+	install, typed := s.quickStart()
 	s.apply(s.ns, app)
 	s.says("COLOUR=blue")
 
 	began := time.Now()
-	s.Follow(s.t, commands[0]+" "+string(options[1]))
+	s.Follow(s.t, install)
 	s.t.Logf("installed, and ready, in %s", time.Since(began).Round(time.Second))
 	for _, command := range typed {
 		s.Follow(s.t, command)

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -55,6 +56,21 @@ func Promtool(ctx context.Context, verb, rules string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, "go", "run", "-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool", verb, "rules", rules)
 	cmd.Dir = filepath.Join(filepath.Dir(file), "promtool")
 	return cmd, nil
+}
+
+// Prometheus builds a real Prometheus into a file: static, without service discovery and without the pages of its user interface.
+func Prometheus(ctx context.Context, file string) error {
+	_, here, _, ok := runtime.Caller(0)
+	if !ok {
+		return errors.New("prometheus: this package's source folder is unknown")
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags=remove_all_sd", "-ldflags=-s -w", "-o", file, "github.com/prometheus/prometheus/cmd/prometheus")
+	cmd.Dir = filepath.Join(filepath.Dir(here), "promtool")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build prometheus: %w: %s", err, out)
+	}
+	return nil
 }
 
 // Module returns the folder with the files of a module that the named tool's go.mod requires, and downloads it when the cache lacks it.

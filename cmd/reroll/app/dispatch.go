@@ -143,7 +143,11 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 			Strategy: s.Reload.Strategy, Debounce: s.Debounce, Limits: s.RolloutLimits.Limits, SweepInterval: s.ResyncInterval, DryRun: s.DryRun, HashOnly: !s.Reload.ToolMarks,
 			ReloadOnCreate: s.Reload.OnCreate, ReloadOnDelete: s.Reload.OnDelete, RolloutDeadline: s.RolloutLimits.Deadline,
 			HaltOnFailedRollouts: s.RolloutLimits.HaltOnFailure, CountByNamespace: s.Metrics.CountByNamespace,
+			HotReload: dispatcher.HotReload{Settle: s.HotReload.Settle, Exec: s.HotReload.Exec},
 		},
+	}
+	if s.HotReload.Enabled {
+		o.Pods, o.Caller = hotReload(cluster, p.version)
 	}
 	if p.member != nil {
 		o.Copies = p.member

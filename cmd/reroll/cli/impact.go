@@ -192,7 +192,7 @@ func (s *session) impact(configs []api.SupposedChange) (all []foreseen, complete
 // impact says what would become of each workload.
 func (l *lines) impact(v foreseen, wide bool) {
 	l.add(cell{configRef("", v.Config).String(), bold}, text(changeOf(v)), sumOf(v))
-	styles := map[verdict.Fate]style{verdict.RollsNow: good, verdict.RollsLater: alert, verdict.Notified: alert, verdict.RollsNever: faint}
+	styles := map[verdict.Fate]style{verdict.RollsNow: good, verdict.RollsLater: alert, verdict.Reloads: good, verdict.Notified: alert, verdict.RollsNever: faint}
 	for _, w := range v.Workloads {
 		r := impactedRef(v, w)
 		if r.cluster == "" && r.namespace == v.Config.Namespace {
@@ -233,7 +233,7 @@ func sumOf(v foreseen) cell {
 	if v.Change == wouldKeep {
 		return cell{": unchanged", faint}
 	}
-	if v.RollsNow+v.RollsLater+v.NotifiedCount == 0 {
+	if v.RollsNow+v.RollsLater+v.ReloadCount+v.NotifiedCount == 0 {
 		switch {
 		case !v.Complete:
 			return cell{": nothing would roll, as far as is known", alert}
@@ -243,6 +243,9 @@ func sumOf(v foreseen) cell {
 		return cell{": nothing would roll", faint}
 	}
 	said := fmt.Sprintf(": %d would roll, %d would wait", v.RollsNow, v.RollsLater)
+	if v.ReloadCount > 0 {
+		said += fmt.Sprintf(", %d would reload without a restart", v.ReloadCount)
+	}
 	if v.NotifiedCount > 0 {
 		said += fmt.Sprintf(", for %d a webhook would be called", v.NotifiedCount)
 	}

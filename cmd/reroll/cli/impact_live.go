@@ -12,6 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
+	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/adoption"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -36,8 +37,10 @@ type comparison struct {
 	dialects dialect.Set
 	// creations says that the creation of a config rolls whichever workload asks for it.
 	creations bool
-	ring      *digest.Ring
-	now       time.Time
+	// hot is which reloads without a restart are allowed.
+	hot  config.HotReload
+	ring *digest.Ring
+	now  time.Time
 	// asking are the workloads that ask for configs.
 	asking []dialect.Plan
 }
@@ -69,7 +72,7 @@ func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found 
 	if err != nil {
 		return nil, false, err
 	}
-	c := &comparison{reader: cluster, dialects: chosen, creations: settings.Reload.OnCreate, ring: ring, now: time.Now()}
+	c := &comparison{reader: cluster, dialects: chosen, creations: settings.Reload.OnCreate, hot: settings.HotReload, ring: ring, now: time.Now()}
 	return c.run(ctx, proposals)
 }
 
@@ -138,16 +141,18 @@ func (c *comparison) foresee(ctx context.Context, p proposal) (v foreseen, err e
 	rolls := map[reloader.WorkloadRef]bool{}
 	for _, plan := range c.asking {
 		if by := plan.Decide(meta); by.Reload && plan.Matches(p.Config) && plan.Shows(meta) {
-			records = append(records, recordOf(&plan, p.Config, by))
+			records = append(records, c.recordOf(&plan, p.Config, by))
 			rolls[plan.Workload.Ref()] = v.Change != wouldCreate || (by.Created || c.creations) && plan.Optional(p.Config)
 		}
 	}
 	impact := view.FromSupposed(view.Supposed{Key: projection.KeyOf("", p.Config), Keys: v.Keys, Dependents: records, Now: c.now})
 	impact.Complete, impact.Warnings = v.Complete, v.Warnings
 	for i := range impact.Workloads {
-		if w := &impact.Workloads[i]; !rolls[w.Workload] && w.Fate == verdict.RollsNow {
+		counts := map[verdict.Fate]*int{verdict.RollsNow: &impact.RollsNow, verdict.Reloads: &impact.ReloadCount}
+		if w := &impact.Workloads[i]; !rolls[w.Workload] && counts[w.Fate] != nil {
+			*counts[w.Fate]--
+			impact.NeverCount++
 			w.Fate, w.Verdict = verdict.RollsNever, verdict.Verdict{State: verdict.NotRolled, Message: "It would not roll: pods that need the new config start with it."}
-			impact.RollsNow, impact.NeverCount = impact.RollsNow-1, impact.NeverCount+1
 		}
 	}
 	v.Impact = impact
@@ -155,12 +160,16 @@ func (c *comparison) foresee(ctx context.Context, p proposal) (v foreseen, err e
 }
 
 // recordOf is what Reroll would have on record about a workload that is to roll for a config.
-func recordOf(plan *dialect.Plan, config reloader.Config, by dialect.Decision) *reloader.WorkloadRecord {
+func (c *comparison) recordOf(plan *dialect.Plan, config reloader.Config, by dialect.Decision) *reloader.WorkloadRecord {
 	w, e := plan.Workload, reloader.Edge{Config: config, Why: by.Why, Clause: by.Clause, UsedKeys: by.UsedKeys, Handled: reloader.Handled{Sum: "live"}}
 	if r, used := w.Template.References.Find(config); used {
 		e.Uses = r.Uses
 	}
+	e.Restarts = plan.Restarts(config, c.hot.Enabled, c.hot.Exec)
 	record := &reloader.WorkloadRecord{Workload: w.Ref(), Strategy: plan.Chosen.Strategy, Edges: []reloader.Edge{e}, Dormant: w.Dormant, Keys: plan.Chosen.Keys.String()}
+	if h := plan.Chosen.Hot; h != nil {
+		record.Strategy = h.Strategy
+	}
 	if p := plan.Chosen.Pause; p.Begun {
 		record.Hold = &reloader.Hold{Reason: reloader.ReasonPaused, Since: p.Until.Add(-p.Period), Due: p.Until}
 	}

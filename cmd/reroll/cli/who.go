@@ -19,6 +19,8 @@ func rolledCell(r view.ChangeRow) cell {
 			what = "stalled"
 		case outcome == reloader.ReasonReloaded:
 			what = "rolled"
+		case slices.Contains(reloader.HotReasons, outcome):
+			what = "reloaded"
 		case slices.Contains(reloader.DeadLetterReasons, outcome):
 			what = "failed"
 		}
@@ -36,7 +38,7 @@ func rolledCell(r view.ChangeRow) cell {
 	}
 	var parts []string
 	c := cell{}
-	for _, what := range []string{"rolled", "stalled", "failed", "held", "waiting", "not needed"} {
+	for _, what := range []string{"rolled", "reloaded", "stalled", "failed", "held", "waiting", "not needed"} {
 		if counts[what] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[what], what))
 		}

@@ -156,6 +156,8 @@ func (c *Config) processRules() []rule {
 		{c.Debounce.MaxWait < c.Debounce.Window, fmt.Sprintf("debounce.maxWait (%s) is shorter than debounce.window (%s)", c.Debounce.MaxWait, c.Debounce.Window)},
 		{len(c.Scope.IgnoredConfigs()) > 1, "scope.resourcesToIgnore: configmaps and secrets together leave nothing to react to"},
 		{len(c.Reload.Dialects) == 0, "reload.dialects: name one at least"},
+		{c.HotReload.Exec && !c.HotReload.Enabled, "hotReload.exec has no effect without hotReload.enabled"},
+		{c.HotReload.Settle == 0, "hotReload.settle is 0: set a time, such as 2m"},
 	}
 }
 

@@ -80,6 +80,7 @@ type Rolling struct {
 	Reload        Reload        `yaml:"reload"`
 	Debounce      turn.Debounce `yaml:"debounce"`
 	RolloutLimits RolloutLimits `yaml:"rolloutLimits"`
+	HotReload     HotReload     `yaml:"hotReload"`
 	// Interval of full resyncs, six times as long where Reroll may not list metadata. 0: only at the start.
 	ResyncInterval time.Duration `yaml:"resyncInterval" min:"1s"`
 	Notifications  Notifications `yaml:"notifications"`
@@ -132,6 +133,16 @@ type RolloutLimits struct {
 	Deadline time.Duration `yaml:"deadline"`
 	// Roll [in steps](rollouts.md#after-a-reload), and hold the rest if a workload stalls.
 	HaltOnFailure bool `yaml:"haltOnFailure"`
+}
+
+// HotReload lets workloads [reload without a restart](hot-reload.md), if their annotations ask for it.
+type HotReload struct {
+	// Honour the strategies `http` and `refresh`. Requires the right to patch pods.
+	Enabled bool `yaml:"enabled"`
+	// Honour the strategy `exec` too. Requires the right to run commands in every container.
+	Exec bool `yaml:"exec"`
+	// Longest time until a kubelet has refreshed a volume: one and a half times its `syncFrequency`, and some seconds. The last call to a pod comes after it.
+	Settle time.Duration `yaml:"settle" min:"1s"`
 }
 
 // Notifications are chat messages after each roll.

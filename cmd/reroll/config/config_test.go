@@ -197,6 +197,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		"admission that marks nothing":   {args: "--components=admission --set=reload.webhookURL=http://a", want: "reload.webhookURL"},
 		"admission in a dry run":         {args: "--dry-run --set=admission.configuration=c", want: "dry run"},
 		"a certificate of no time":       {args: "--set=admission.certificateLifetime=1s", want: "10s"},
+		"commands without hot reload":    {args: "--set=hotReload.exec=true", want: "hotReload.exec has no effect without hotReload.enabled"},
+		"a kubelet without delay":        {args: "--set=hotReload.settle=0s", want: "hotReload.settle is 0"},
 		"a URL that is none":             {args: "--set=notifications.url=ftp://user:secret@host", want: "notifications.url: the value is not a URL"},
 		"a flag that is not there":       {args: "--no-such-flag", want: "no-such-flag"},
 		"a selector of Stakater's":       {args: "--namespace-selector=a=b=c", want: "--namespace-selector: scope.namespaceSelector"},

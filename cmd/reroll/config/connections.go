@@ -135,6 +135,7 @@ func Default() Config {
 			},
 			Debounce:       turn.Debounce{Window: time.Second, MaxWait: defaultMaxWait},
 			RolloutLimits:  RolloutLimits{Limits: turn.Limits{FlapLimit: 60}, Deadline: 10 * time.Minute},
+			HotReload:      HotReload{Settle: 2 * time.Minute},
 			ResyncInterval: 10 * time.Minute, Notifications: Notifications{Sink: "text"},
 		},
 		Connections: Connections{

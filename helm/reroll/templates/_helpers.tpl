@@ -4,6 +4,7 @@
 {{- $defaults := dict
   "scope" (dict "namespaces" list "namespacesToIgnore" list "namespaceSelector" list "resourcesToIgnore" list "ignoredWorkloadTypes" list)
   "reload" (dict "autoAll" false "onDelete" false "argoRollouts" false "csi" false "dialects" list "annotationKeys" dict "webhookURL" "")
+  "hotReload" (dict "enabled" false "exec" false)
   "ingest" (dict "canaryInterval" "1m" "tokenFile" "") "api" (dict "auth" (ternary "token" "none" .Values.api.service.enabled) "audiences" list) }}
 {{- $_ := set . "S" (mergeOverwrite $defaults (deepCopy .Values.config)) }}
 {{- end -}}

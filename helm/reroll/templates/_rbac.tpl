@@ -72,8 +72,16 @@ subjects:
 # create: start a Job of a CronJob's template.
 - {apiGroups: [batch], resources: [jobs], verbs: [get, create]}
 {{- end }}
+{{- $hot := and $write .S.hotReload.enabled }}
 # list: see whether a pod of a workload started before the change.
-- {apiGroups: [""], resources: [pods], verbs: [list]}
+{{- if $hot }}
+# patch: annotate a pod whose workload reloads without a restart, so that its kubelet refreshes the volumes.
+{{- end }}
+- {apiGroups: [""], resources: [pods], verbs: [list{{ if $hot }}, patch{{ end }}]}
+{{- if and $hot .S.hotReload.exec }}
+# get, create: run the command of a workload that reloads by one; a WebSocket begins with a get.
+- {apiGroups: [""], resources: [pods/exec], verbs: [get, create]}
+{{- end }}
 {{- if $write }}
 # create: say on a workload why it was rolled, or could not be.
 - {apiGroups: [""], resources: [events], verbs: [create]}
@@ -93,8 +101,9 @@ subjects:
 # list, watch: know which labels are selected.
 - {apiGroups: [""], resources: [namespaces], verbs: [list, watch]}
 {{- end }}
-{{- if include "reroll.canary" . }}
-# get: know the address of each API server, which sends audit events of its own.
+{{- $hot := and .S.hotReload.enabled (not .Values.dryRun) }}
+{{- if or (include "reroll.canary" .) $hot }}
+# get: know the address of each API server, which sends audit events of its own{{ if $hot }}, and is never called as a pod{{ end }}.
 - {apiGroups: [discovery.k8s.io], resources: [endpointslices], resourceNames: [kubernetes], verbs: [get]}
 {{- end }}
 {{- end -}}

@@ -4,9 +4,9 @@ import type { ChangeRow, PendingReload, Reload, Rollout, Verdict, Workload } fro
 export type Tone = 'good' | 'busy' | 'wait' | 'bad' | 'calm';
 
 const tones: Record<Exclude<Tone, 'calm'>, string> = {
-  good: 'Reloaded RolledOut Notified UpToDate Healthy heard',
-  busy: 'Rolling',
-  bad: 'Refused Invalid Failing Stalled Halted Flapping MissingConfig Unreachable Unreadable Failed NotRolledOut Degraded Away silent refused',
+  good: 'Reloaded Verified Called Refreshed Reloads RolledOut Notified UpToDate Healthy heard',
+  busy: 'Rolling Reloading',
+  bad: 'Refused Invalid Failing ReloadFailed Stalled Halted Flapping MissingConfig Unreachable Unreadable Failed NotRolledOut Degraded Away silent refused',
   wait: 'Retrying Frozen PausedByOperator OutsideWindow TooSoon RateLimited ConcurrencyLimited WaitingForNamespace Paused NotOptedIn Pending WaitingForStep WaitingForOperator Waiting Held waiting',
 };
 

@@ -204,6 +204,7 @@ export interface Impact {
   config: Config;
   rollsNow: number;
   rollsLater: number;
+  reloadCount: number;
   notifiedCount: number;
   neverCount: number;
   workloads: ImpactedWorkload[];
@@ -216,7 +217,7 @@ export interface ImpactedWorkload {
   workload: WorkloadRef;
   strategy: string;
   dependency: Dependency;
-  /** Now, Later, Notified or Never. */
+  /** Now, Later, Reloads, Notified or Never. */
   fate: string;
   verdict: Verdict;
 }

@@ -98,6 +98,7 @@ function Consequences({ impact }: { impact: Impact }) {
         <Fact name="If it changed now">
           <b>{count(impact.rollsNow, 'workload')} would roll</b>
           {impact.rollsLater > 0 && `, ${impact.rollsLater} would wait`}
+          {impact.reloadCount > 0 && `, ${impact.reloadCount} would reload without a restart`}
           {impact.notifiedCount > 0 && `, for ${impact.notifiedCount} a webhook would be called`}
           {impact.neverCount > 0 && `, ${impact.neverCount} would not roll at all`}
         </Fact>
@@ -172,12 +173,10 @@ function Reached({ cluster, list }: { cluster: string; list: ImpactedWorkload[] 
 }
 
 // Wait says why a workload would not roll at once.
-function Wait({ w: { verdict } }: { w: ImpactedWorkload }) {
+function Wait({ w: { fate, verdict } }: { w: ImpactedWorkload }) {
   return (
     <>
-      <div class="line">
-        <Badge reason={verdict.reason ?? verdict.state} />
-      </div>
+      <div class="line">{fate === 'Reloads' ? <Badge reason={fate} label="Would reload" /> : <Badge reason={verdict.reason ?? verdict.state} />}</div>
       <p class="faint">{verdict.message}</p>
     </>
   );

@@ -1,0 +1,272 @@
+package dispatcher_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/tests/scenario"
+)
+
+// ended fails the test unless web was reloaded that often with each outcome, and rolled as often as it was Reloaded.
+func (r *runners) ended(want map[reloader.Reason]int) (last reloader.Reload) {
+	r.t.Helper()
+	if got := r.outcomes(webRef); !maps.Equal(got, want) {
+		r.t.Errorf("outcomes %v, want %v", got, want)
+	}
+	r.rolled(web, int64(want[reloader.ReasonReloaded]))
+	if all := r.store.reloadsOf(webRef); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return last
+}
+
+func once(reason reloader.Reason) map[reloader.Reason]int { return map[reloader.Reason]int{reason: 1} }
+
+// fullLedger is one that can be read, and not written while it refuses.
+type fullLedger struct {
+	dispatcher.Ledger
+	refuses atomic.Bool
+}
+
+// Put writes the ledger.
+func (l *fullLedger) Put(ctx context.Context, namespace string, changed map[reloader.WorkloadRef]string) error {
+	if l.refuses.Load() {
+		return errLost
+	}
+	return l.Ledger.Put(ctx, namespace, changed)
+}
+
+// TestHotReload: running pods take new content without a restart: each is asked when its kubelet was made to refresh the files, and once more when every
+// kubelet has. Only then it is on record.
+func TestHotReload(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		"two calls for each pod": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 2)
+			r.settled()
+			r.edits("2")
+			r.pass(5 * time.Second)
+			r.have("2", 1, 1)
+			if hold := r.held(reloader.ReasonReloading); !strings.Contains(hold.Message, "2 of 2 pods") || hold.Due.Sub(hold.Since) < 80*time.Second {
+				t.Errorf("hold %+v", hold)
+			}
+			r.ended(nil)
+			r.pass(quiet)
+			r.have("2", 2, 2)
+			r.held("")
+			last := r.ended(once(reloader.ReasonCalled))
+			if last.Pods == nil || last.Pods.Asked != 2 || last.Pods.Answered != 2 || last.Pods.Failed != 0 || last.Strategy != "http" || len(last.Causes) != 1 {
+				t.Errorf("reload %+v of pods %+v", last, last.Pods)
+			}
+			if calls := r.calls[0]; !strings.HasSuffix(calls, "POST :web/-/reload") {
+				t.Errorf("call %q", calls)
+			}
+			if record, _ := r.store.recordOf(webRef); record.Strategy != "http" || record.Edges[0].Handled.How != reloader.ReasonCalled || record.Edges[0].Restarts != "" {
+				t.Errorf("record %+v", record)
+			}
+			r.successor()
+			r.have("2", 2, 2)
+		},
+		"a kubelet that sees the write late": func(t *testing.T, w *world) {
+			r := w.run()
+			r.lag = 20 * time.Second
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			r.edits("2")
+			r.pass(5 * time.Second)
+			r.have("1", 1)
+			r.pass(quiet)
+			r.have("2", 2)
+		},
+		"content that changes meanwhile, and goes back": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			for i, value := range []string{"2", "3", "1"} {
+				r.edits(value)
+				r.pass(30 * time.Second)
+				r.have(value, i+1)
+			}
+			r.pass(quiet)
+			r.have("1", 4)
+			r.ended(once(reloader.ReasonCalled))
+		},
+		"a process that ends between the calls": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			r.edits("2")
+			r.pass(5 * time.Second)
+			r.successor()
+			r.have("2", 3)
+			r.ended(once(reloader.ReasonCalled))
+			r.edits("3")
+			r.pass(5 * time.Second)
+			r.stop()
+			r.edits("2") // it is what the last reload has noted, and not what the pod has
+			r.pass(time.Minute)
+			r.settled()
+			r.have("2", 6)
+			r.ended(map[reloader.Reason]int{reloader.ReasonCalled: 2})
+		},
+		"pods that come and go": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 2)
+			r.settled()
+			r.edits("2")
+			r.pass(10 * time.Second)
+			r.begin("web")
+			r.end("web")
+			r.mu.Lock()
+			r.pods["web"][0].Started = time.Now() // a container that starts again reads the files of its pod
+			r.mu.Unlock()
+			r.pass(quiet)
+			r.have("2", 2, 0)
+			if last := r.ended(once(reloader.ReasonCalled)); last.Pods.Asked != 1 {
+				t.Errorf("pods %+v", last.Pods)
+			}
+		},
+		// A process that ends then leaves no trace of the calls.
+		"a ledger that cannot be written": func(t *testing.T, w *world) {
+			r := w.run()
+			configure, full := w.configure, &fullLedger{}
+			w.configure = func(o *dispatcher.Options) { configure(o); full.Ledger, o.Ledger = o.Ledger, full }
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			full.refuses.Store(true)
+			r.edits("2")
+			r.pass(time.Minute)
+			r.have("1", 0)
+			full.refuses.Store(false)
+			r.pass(quiet)
+			r.have("2", 2)
+		},
+		"a freeze meanwhile": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 1)
+			p := r.settled()
+			r.edits("2")
+			r.pass(5 * time.Second)
+			p.SetControl(control.Parse(map[string]string{control.Key: "freeze: {reason: an incident}"}))
+			r.pass(quiet)
+			r.held(reloader.ReasonFrozen)
+			r.have("2", 1)
+			p.SetControl(control.Control{})
+			r.pass(quiet)
+			r.have("2", 2)
+			r.ended(once(reloader.ReasonCalled))
+		},
+		"a request restarts": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			r.must(r.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"now"}}}`)))
+			r.pass(quiet)
+			r.have("1", 0)
+			r.ended(once(reloader.ReasonReloaded))
+		},
+		"an API server that cannot be reached": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			r.failing(only("running", "", errLost))
+			r.edits("2")
+			r.pass(time.Minute)
+			r.held(reloader.ReasonRetrying)
+			r.failing(nil)
+			r.pass(10 * time.Minute)
+			r.have("2", 2)
+		},
+	})
+	dry := scenario.Settings{DryRun: true}
+	runWorld(t, "dry run", dry, func(t *testing.T, w *world) {
+		r := w.run()
+		r.workload("web", hotHTTP, mounts, 1)
+		r.settled()
+		r.edits("2")
+		r.pass(quiet)
+		r.have("1", 0)
+		r.ended(once(reloader.ReasonDryRun))
+		if n := r.counted("refresh"); n > 0 {
+			t.Errorf("%d pods were touched", n)
+		}
+	})
+}
+
+// TestHotReloadsRestart: where running pods cannot take new content, the workload rolls, says why, and said so before.
+func TestHotReloadsRestart(t *testing.T) {
+	for name, c := range map[string]struct {
+		annotations, spec string
+		pods              int
+		prepare           func(r *runners)
+		why               string
+		before            bool
+	}{
+		"variable":       {hotHTTP, `{containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}`, 1, nil, "is used as envFrom", true},
+		"variable, too":  {hotHTTP, `{volumes: [{name: v, configMap: {name: app}}], containers: [{name: main, volumeMounts: [{name: v, mountPath: /v}], env: [{name: A, valueFrom: {configMapKeyRef: {name: app, key: a}}}]}]}`, 1, nil, "is used as env", true},
+		"subPath":        {hotHTTP, `{volumes: [{name: v, configMap: {name: app}}], containers: [{name: main, volumeMounts: [{name: v, mountPath: /v/a, subPath: a}]}]}`, 1, nil, "subPath", true},
+		"init container": {hotHTTP, `{volumes: [{name: v, configMap: {name: app}}], containers: [{name: main}], initContainers: [{name: first, volumeMounts: [{name: v, mountPath: /v}]}]}`, 1, nil, "init container first", true},
+		"host network":   {hotHTTP, strings.Replace(mounts, "{", "{hostNetwork: true, ", 1), 1, nil, "network of their node", true},
+		"not referred":   {hotHTTP + `, reroll.dev/configmaps: app`, `{containers: [{name: main}]}`, 1, nil, "does not refer to ConfigMap/", true},
+		"not allowed":    {hotHTTP, mounts, 1, func(r *runners) { r.configure = nil }, "hotReload.enabled is off", true},
+		"exec not allowed": {`reroll.dev/auto: "true", reroll.dev/strategy: exec, reroll.dev/exec-reload: '["reload"]'`, mounts, 1, func(r *runners) {
+			r.configure = func(o *dispatcher.Options) { o.Pods, o.Caller = r, r }
+		}, "hotReload.exec is off", true},
+		"no running pod": {hotHTTP, mounts, 0, nil, "no pod of it runs", false},
+		"a config made after the pods": {hotHTTP, mounts, 1, func(r *runners) {
+			r.act = func() { r.must(r.delete(alice, app)); r.give("app", "2") }
+		}, "was created after pod pod-1 started", false},
+		"a pod that refuses": {hotHTTP, mounts, 2, func(r *runners) {
+			r.answer = func(p *runner, _ string) ([]byte, error) {
+				if p.Name == "pod-2" {
+					return nil, refusal(true)
+				}
+				return nil, nil
+			}
+		}, "pod pod-2: answered no", false},
+		"a pod that fails": {hotHTTP, mounts, 2, func(r *runners) {
+			r.answer = func(p *runner, _ string) ([]byte, error) {
+				if p.Name == "pod-1" {
+					return nil, errors.New("status 500")
+				}
+				return nil, nil
+			}
+		}, "pod pod-1: status 500", false},
+	} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", c.annotations, c.spec, c.pods)
+			if c.prepare != nil {
+				c.prepare(r)
+			}
+			r.settled()
+			if record, _ := r.store.recordOf(webRef); strings.Contains(record.Edges[0].Restarts, c.why) != c.before {
+				t.Errorf("it says before: %q", record.Edges[0].Restarts)
+			}
+			if r.act != nil {
+				r.act()
+			} else {
+				r.edits("2")
+			}
+			r.pass(2 * quiet)
+			if last := r.ended(once(reloader.ReasonReloaded)); !strings.Contains(last.Message, c.why) || last.Strategy == "http" {
+				t.Errorf("strategy %s: %s", last.Strategy, last.Message)
+			}
+			r.held("")
+			if _, asked := r.reads("web"); c.before && slices.Max(asked) > 0 {
+				t.Error("a pod was asked all the same")
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package dialect
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
+
+// The strategies that restart no pod: each pod is called, or its kubelet is only made to refresh its volumes, or a command runs in it.
+const (
+	HTTP    = "http"
+	Refresh = "refresh"
+	Exec    = "exec"
+)
+
+// HotStrategies are those strategies.
+var HotStrategies = []string{HTTP, Refresh, Exec}
+
+// Hot is how running pods take new content without a restart.
+type Hot struct {
+	// Strategy is HTTP, Refresh or Exec.
+	Strategy string
+	// Reload is what HTTP asks each pod. Verify asks for proof, if it has a path: the answer has a larger value of Metric than before the
+	// call or, without Metric, the resource version of each config.
+	Reload, Verify Request
+	Metric         string
+	// Token is the name of a Secret in the workload's namespace whose key token has a bearer token; empty for none.
+	Token string
+	// Command is what Exec runs in Container.
+	Command   []string
+	Container string
+	// Fallback says that the workload rolls where this does not work.
+	Fallback bool
+}
+
+// Request is what a pod is asked over HTTP. Port is the name or number of a port, and Path starts with a slash and may have a query.
+type Request struct{ Method, Port, Path string }
+
+const (
+	// maxPath bounds a path, maxCommand the text of a command.
+	maxPath, maxCommand = 1024, 4096
+	rollsInstead        = "the workload rolls by the installation's strategy"
+)
+
+// hotKey is an annotation that belongs to some of the strategies.
+type hotKey struct {
+	key  string
+	of   []string
+	read func(w *workload.Workload, value string, h *Hot) error
+}
+
+var hotKeys = []hotKey{
+	{OwnPrefix + "http-reload", []string{HTTP}, func(_ *workload.Workload, value string, h *Hot) (err error) {
+		h.Reload, err = ParseRequest(value)
+		return err
+	}},
+	{OwnPrefix + "http-verify", []string{HTTP}, readVerify},
+	{OwnPrefix + "http-token", []string{HTTP}, func(w *workload.Workload, value string, h *Hot) error {
+		h.Token = value
+		if (reloader.Config{Kind: reloader.Secret, Namespace: w.Namespace, Name: value}).Validate() != nil || value == "" {
+			return fmt.Errorf("%.40q is not the name of a Secret", value)
+		}
+		return nil
+	}},
+	{OwnPrefix + "http-fallback", HotStrategies, func(_ *workload.Workload, value string, h *Hot) error {
+		if h.Fallback = false; value != "none" {
+			return fmt.Errorf("%.40q is not none", value)
+		}
+		return nil
+	}},
+	{OwnPrefix + "exec-reload", []string{Exec}, readCommand},
+	{OwnPrefix + "exec-container", []string{Exec}, readContainer},
+}
+
+// hotChoices are the Choices for hotKeys. They only report faults: chooseHot reads all values together.
+func hotChoices() (choices []Choice) {
+	for _, k := range hotKeys {
+		choices = append(choices, Choice{k.key, func(w *workload.Workload, value string, _ *Chosen) error {
+			if !slices.Contains(k.of, w.Annotations[strategyKey]) {
+				return fmt.Errorf("it needs %s: %s", strategyKey, strings.Join(k.of, ", "))
+			}
+			return k.read(w, value, &Hot{})
+		}, rollsInstead})
+	}
+	return choices
+}
+
+// chooseHot takes all annotations of a strategy together. One that has a fault leaves the workload to the installation's strategy.
+func chooseHot(w *workload.Workload, strategy string, chosen *Chosen) error {
+	h := &Hot{Strategy: strategy, Fallback: true}
+	for _, k := range hotKeys {
+		value, said := w.Annotations[k.key]
+		if said && slices.Contains(k.of, strategy) && k.read(w, value, h) != nil {
+			return nil // the Problem is that of its own key
+		}
+	}
+	switch containers := w.Template.Containers; {
+	case strategy == HTTP && h.Reload.Path == "":
+		return errors.New("http needs " + OwnPrefix + "http-reload")
+	case strategy == Exec && len(h.Command) == 0:
+		return errors.New("exec needs " + OwnPrefix + "exec-reload")
+	case strategy == Exec && h.Container == "" && len(containers) > 1:
+		return errors.New("exec needs " + OwnPrefix + "exec-container, since the pod has several containers")
+	case strategy == Exec && h.Container == "" && len(containers) == 1:
+		h.Container = containers[0].Name
+	}
+	chosen.Hot = h
+	return nil
+}
+
+// portName is that of a port, by Kubernetes' rules.
+var portName = regexp.MustCompile(`^[a-z0-9-]{0,14}[a-z0-9]$`)
+
+// ParseRequest reads a request to a pod, such as "POST :web/-/reload": GET, POST or PUT, a space, and a colon before the name or number of a port
+// and a path with perhaps a query, of at most 1,024 printable characters. It names neither a scheme nor a host.
+func ParseRequest(text string) (Request, error) {
+	method, target, _ := strings.Cut(text, " ")
+	if !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut}, method) {
+		return Request{}, errors.New(`it does not start with GET, POST or PUT and a space, as in "POST :web/-/reload"`)
+	}
+	rest, colon := strings.CutPrefix(target, ":")
+	port, path, slash := strings.Cut(rest, "/")
+	number, err := strconv.Atoi(port)
+	switch {
+	case !colon || !slash:
+		return Request{}, errors.New(`after the method comes a colon, a port and a path, as in "POST :web/-/reload"`)
+	case err == nil && (number < 1 || number > 65535 || strconv.Itoa(number) != port), err != nil && !portName.MatchString(port):
+		return Request{}, fmt.Errorf("%.40q is not the name or number of a port", port)
+	}
+	r := Request{Method: method, Port: port, Path: "/" + path}
+	odd := func(c rune) bool { return c <= ' ' || c > '~' || c == '\\' || c == '#' }
+	if len(r.Path) > maxPath || strings.HasPrefix(path, "/") || strings.ContainsFunc(r.Path, odd) {
+		return Request{}, fmt.Errorf("the path has a character that is not allowed in it, or more than %d of them", maxPath)
+	}
+	u, err := url.ParseRequestURI(r.Path)
+	if err != nil || u.Host != "" || u.RequestURI() != r.Path || slices.Contains(strings.Split(u.Path, "/"), "..") {
+		return Request{}, errors.New("the path is not one of a URL, or has .. in it")
+	}
+	return r, nil
+}
+
+// metricName is that of Prometheus.
+var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]{0,199}$`)
+
+func readVerify(_ *workload.Workload, value string, h *Hot) (err error) {
+	request := value
+	if i := strings.LastIndexByte(value, ' '); i > strings.IndexByte(value, ' ') {
+		request, h.Metric = value[:i], value[i+1:]
+		if !metricName.MatchString(h.Metric) {
+			return fmt.Errorf("%.40q is not the name of a metric", h.Metric)
+		}
+	}
+	if h.Verify, err = ParseRequest(request); err == nil && h.Verify.Method != http.MethodGet {
+		err = errors.New("it does not start with GET")
+	}
+	return err
+}
+
+func readCommand(_ *workload.Workload, value string, h *Hot) error {
+	err := json.Unmarshal([]byte(value), &h.Command)
+	if err != nil || len(h.Command) == 0 || h.Command[0] == "" || len(value) > maxCommand || strings.Contains(strings.Join(h.Command, ""), "\x00") {
+		return fmt.Errorf(`it is not a list of words in JSON, such as ["nginx","-s","reload"], of at most %d characters`, maxCommand)
+	}
+	return nil
+}
+
+func readContainer(w *workload.Workload, value string, h *Hot) error {
+	h.Container = value
+	if !slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == value }) {
+		return fmt.Errorf("%.70q is not a container of the pod template", value)
+	}
+	return nil
+}
+
+// Restarts says why a change of c restarts the pods although Chosen.Hot is there: the installation does not allow it, or they would not see the change.
+// It is empty if they see it in their volumes, and if Chosen.Hot is nil.
+func (p *Plan) Restarts(c reloader.Config, enabled, exec bool) string {
+	w, h := p.Workload, p.Chosen.Hot
+	switch r := w.Template.References.Get(c); {
+	case h == nil:
+		return ""
+	case !enabled:
+		return "hotReload.enabled is off"
+	case h.Strategy == Exec && !exec:
+		return "hotReload.exec is off"
+	case w.Roll() != workload.InPlace:
+		return "pods of a " + w.Kind + " are not asked to reload"
+	case w.Template.HostNetwork && h.Strategy == HTTP:
+		return "its pods have the network of their node, and that is not called"
+	case r == nil:
+		return "the pod template does not refer to " + c.String()
+	default:
+		for _, u := range r.Uses {
+			if why := frozen(w, u); why != "" {
+				return c.String() + " " + why + ", so running pods do not see its changes"
+			}
+		}
+		return ""
+	}
+}
+
+// frozen says why running containers do not see changes by this use; empty if they do.
+func frozen(w *workload.Workload, u reloader.Use) string {
+	switch {
+	case u.How != workload.UseVolume && u.How != workload.UseProjectedVolume:
+		return "is used as " + u.How
+	case u.Container == "":
+		return "is mounted by no container"
+	case u.SubPath:
+		return "is mounted with subPath by container " + u.Container
+	case slices.Contains(w.Template.Init, u.Container):
+		return "is read by init container " + u.Container
+	}
+	return ""
+}

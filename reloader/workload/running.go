@@ -1,0 +1,104 @@
+package workload
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+)
+
+// RefreshKey is the pod annotation that is changed so that the kubelet refreshes the volumes of the pod at once.
+const RefreshKey = "reroll.dev/refresh"
+
+// RunningPod is a pod that can be asked to reload. What is in its status is foreign input: the address may be anything.
+type RunningPod struct {
+	Name, UID string
+	// Workload is the one that the pod is of.
+	Workload reloader.WorkloadRef
+	// Address is the IP address of the pod; with HostNetwork it is that of the node. It is empty until the pod has one.
+	Address     string
+	HostNetwork bool
+	// Node is the name of the node, and NodeAddresses are its IP addresses as the pod's status has them.
+	Node          string
+	NodeAddresses []string
+	// Created is when the pod was created, and Started the oldest start of its containers, in whole seconds, rounded down. Started is zero
+	// unless all containers run.
+	Created, Started time.Time
+	// Refreshed is the value of RefreshKey.
+	Refreshed string
+	// Ports are the TCP ports that the containers declare, and Containers the names of these. Init containers do not count.
+	Ports      []Port
+	Containers []string
+}
+
+// Port is a declared TCP port. Its name may be empty.
+type Port struct {
+	Name   string
+	Number int32
+}
+
+// RunningPodOf returns pod as one of w that can be asked to reload.
+func (w *Workload) RunningPodOf(pod *corev1.Pod) RunningPod {
+	p := RunningPod{
+		Name: pod.Name, UID: string(pod.UID), Workload: w.Ref(), Address: pod.Status.PodIP, HostNetwork: pod.Spec.HostNetwork,
+		Node: pod.Spec.NodeName, Created: pod.CreationTimestamp.Time, Refreshed: pod.Annotations[RefreshKey],
+	}
+	for _, address := range pod.Status.HostIPs {
+		p.NodeAddresses = append(p.NodeAddresses, address.IP)
+	}
+	if address := pod.Status.HostIP; address != "" {
+		p.NodeAddresses = append(p.NodeAddresses, address)
+	}
+	all := true
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		p.Containers = append(p.Containers, c.Name)
+		for _, port := range c.Ports {
+			if port.Protocol == corev1.ProtocolTCP || port.Protocol == "" {
+				p.Ports = append(p.Ports, Port{Name: port.Name, Number: port.ContainerPort})
+			}
+		}
+		at := startOf(c.Name, pod.Status.ContainerStatuses, false).At
+		all = all && !at.IsZero()
+		if p.Started.IsZero() || at.Before(p.Started) {
+			p.Started = at
+		}
+	}
+	if !all {
+		p.Started = time.Time{}
+	}
+	return p
+}
+
+// hashLabels are the labels of pods that name the hash or number of the object between them and their workload, and the kind of that object.
+var hashLabels = map[string]struct{ label, kind string }{
+	"Deployment":       {"pod-template-hash", "ReplicaSet"},
+	"Rollout":          {"rollouts-pod-template-hash", "ReplicaSet"},
+	"DeploymentConfig": {"deployment", "ReplicationController"},
+}
+
+// Owns reports whether a pod that the selector of w finds is one of w, by its controller. Known is false if the pod does not say it: its
+// ReplicaSet may be one that was made by hand and adopted.
+func (w *Workload) Owns(pod *corev1.Pod) (owns, known bool) {
+	owner := metav1.GetControllerOf(pod)
+	between, indirect := hashLabels[w.Kind]
+	switch {
+	case owner == nil:
+		return false, true
+	case !indirect:
+		return owner.UID == w.UID, true
+	case owner.Kind != between.kind:
+		return false, true
+	}
+	hash := pod.Labels[between.label]
+	if w.Kind == DeploymentConfig.Kind { // here it is the whole name
+		hash = hash[strings.LastIndexByte(hash, '-')+1:]
+	}
+	if hash == "" || strings.Contains(hash, "-") || !strings.HasSuffix(owner.Name, "-"+hash) {
+		return false, false
+	}
+	return owner.Name == w.Name+"-"+hash, true
+}

@@ -1,0 +1,111 @@
+package behaviour
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/line"
+)
+
+// program is a server that reads the ConfigMap app when it is asked to, as one with a mounted volume would.
+type program struct {
+	*room
+	mu      sync.Mutex
+	reads   []string
+	refuses bool
+}
+
+func (p *program) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case r.URL.Path == "/metrics":
+		fmt.Fprintf(w, "# TYPE config_reloads_total counter\nconfig_reloads_total{config=\"app\"} %d\n", len(p.reads))
+	case p.refuses || r.Method != http.MethodPost || r.URL.RequestURI() != "/-/reload?all=1":
+		http.Error(w, "no", http.StatusNotFound)
+	default:
+		c, err := p.Client().CoreV1().ConfigMaps(p.NS).Get(r.Context(), "app", metav1.GetOptions{})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		p.reads = append(p.reads, c.Data["k"])
+	}
+}
+
+// has returns what the program has read.
+func (p *program) has() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.reads)
+}
+
+// TestRunningPodsReload: running pods of a workload that asks for it take an edit without a restart; it is on record when each was asked again after
+// the time that kubelets take. When they refuse, the workload restarts, and says why.
+func TestRunningPodsReload(t *testing.T) {
+	s := newRoom(t)
+	p := &program{room: s}
+	s.Config("app", "one")
+	s.KubectlWith(`
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations: {reroll.dev/auto: "true", reroll.dev/strategy: http, reroll.dev/http-reload: "POST :web/-/reload?all=1", reroll.dev/http-verify: "GET :web/metrics config_reloads_total"}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      volumes: [{name: config, configMap: {name: app}}]
+      containers: [{name: main, image: registry.example/web, volumeMounts: [{name: config, mountPath: /config}]}]
+`, "apply", "-f", "-")
+	s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "web", "a", p))
+	s.Quiet()
+
+	s.Edit("app", "two")
+	last := s.Reloads("web", 1)[0]
+	if last.Outcome != string(reloader.ReasonVerified) || last.Strategy != "http" || !strings.Contains(last.Message, "1 of 1 pods") {
+		t.Errorf("reload %+v", last)
+	}
+	if has := p.has(); !slices.Equal(has, []string{"two", "two"}) {
+		t.Errorf("the program has read %q, want twice the edit", has)
+	}
+	config, err := s.Client().CoreV1().ConfigMaps(s.NS).Get(s.Ctx(), "app", metav1.GetOptions{})
+	s.Must(err)
+	pods, err := s.Client().CoreV1().Pods(s.NS).List(s.Ctx(), metav1.ListOptions{})
+	s.Must(err)
+	if got := pods.Items[0].Annotations["reroll.dev/refresh"]; got != config.ResourceVersion {
+		t.Errorf("the pod was touched with %q, want the version of the ConfigMap, %q", got, config.ResourceVersion)
+	}
+	out, err := s.Reroll("explain", "web", "-n", s.NS, "--server", s.Line.Reroll.API)
+	s.Must(err)
+	if !strings.Contains(out, "UpToDate") || !strings.Contains(out, "without a restart (strategy http)") {
+		t.Errorf("explain says: %s", out)
+	}
+	s.Rolled("web", 0)
+
+	p.mu.Lock()
+	p.refuses = true
+	p.mu.Unlock()
+	s.Edit("app", "three")
+	s.Rolled("web", 1)
+	if last := s.Reloads("web", 2)[0]; last.Outcome != string(reloader.ReasonReloaded) || !strings.Contains(last.Message, "404") {
+		t.Errorf("reload %+v", last)
+	}
+	s.Await("the hold ends", func(ctx context.Context) error {
+		hold, err := s.Line.Reroll.Hold(ctx, s.NS, "web")
+		if err == nil && hold.Reason != "" {
+			err = fmt.Errorf("held: %+v", hold)
+		}
+		return err
+	})
+}

@@ -1,0 +1,60 @@
+package line
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// RunPod creates a running pod of a Deployment whose pods have the label app with its name. No kubelet runs it: h answers at its port web until ctx
+// ends, at an address of this machine that is not its loopback, which Reroll does not call.
+func RunPod(ctx context.Context, client kubernetes.Interface, namespace, deployment, name string, h http.Handler) error {
+	route, err := (&net.Dialer{}).DialContext(ctx, "udp", "198.51.100.1:9") // this sends nothing
+	if err != nil {
+		return err
+	}
+	defer route.Close()
+	address, _, err := net.SplitHostPort(route.LocalAddr().String())
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	_, text, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	port, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return err
+	}
+	controller := true
+	const hash = "5d4f8c7b9"
+	pod, err := client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: deployment + "-" + hash + "-" + name, Labels: map[string]string{"app": deployment, "pod-template-hash": hash},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: deployment + "-" + hash, UID: "unknown", Controller: &controller}},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example/main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(port)}}}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, PodIP: address, PodIPs: []corev1.PodIP{{IP: address}},
+		ContainerStatuses: []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}},
+	}
+	_, err = client.CoreV1().Pods(namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	return err
+}

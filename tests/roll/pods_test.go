@@ -1,0 +1,263 @@
+package roll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+
+	"github.com/reroll-dev/reroll/reloader/kube"
+	"github.com/reroll-dev/reroll/reloader/workload"
+	rig "github.com/reroll-dev/reroll/tests/kube"
+)
+
+// site is a namespace with a Deployment web and a node whose kubelet is this process.
+type site struct {
+	*testing.T
+	namespace, node string
+	w               *workload.Workload
+	mu              sync.Mutex
+	// ran are the commands that the kubelet was asked to run.
+	ran []string
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{T: t, namespace: cluster.Namespace(t)}
+	s.node = s.namespace
+	s.w = &workload.Workload{Kind: "Deployment", ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "web", UID: "u"}, Selector: "app=web"}
+	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		options, err := remotecommand.NewOptions(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		remotecommand.ServeExec(w, r, s, "", "", r.URL.Path, r.URL.Query()["command"], options, time.Minute, time.Minute, remotecommand.SupportedStreamingProtocols)
+	}))
+	t.Cleanup(kubelet.Close)
+	nodes := cluster.Client().CoreV1().Nodes()
+	node, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nodes.Delete(context.WithoutCancel(t.Context()), s.node, metav1.DeleteOptions{}) })
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
+	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(kubelet.Listener.Addr().(*net.TCPAddr).Port) //nolint:gosec // it is a port
+	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// exit is the exit code of a command.
+type exit int
+
+func (e exit) Error() string   { return "hunter2" }
+func (e exit) String() string  { return "hunter2" }
+func (e exit) Exited() bool    { return true }
+func (e exit) ExitStatus() int { return int(e) }
+
+// ExecInContainer runs a command in the place of a container runtime. The name of the container is the path of the request.
+func (s *site) ExecInContainer(ctx context.Context, _, _, container string, command []string, in io.Reader, out, errs io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize, _ time.Duration) error {
+	s.mu.Lock()
+	s.ran = append(s.ran, container+" "+strings.Join(command, "|"))
+	s.mu.Unlock()
+	_, _ = fmt.Fprint(errs, "hunter2")
+	switch command[0] {
+	case "fail":
+		return exit(3)
+	case "break":
+		return errors.New("hunter2")
+	case "talk":
+		for ctx.Err() == nil {
+			if _, err := errs.Write(make([]byte, 4096)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pod makes a running pod of a ReplicaSet with the labels of the Deployment web.
+func (s *site) pod(name, replicaSet, hash string) *corev1.Pod {
+	s.Helper()
+	pods, controls := cluster.Client().CoreV1().Pods(s.namespace), true
+	pod, err := pods.Create(s.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"app": "web", "pod-template-hash": hash}, Annotations: map[string]string{"team": "shop"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: replicaSet, UID: "rs", Controller: &controls}},
+		},
+		Spec: corev1.PodSpec{NodeName: s.node, Containers: []corev1.Container{{Name: "main", Image: "example.test/main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}}}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	pod.Status.Phase, pod.Status.PodIP, pod.Status.PodIPs = corev1.PodRunning, "10.1.2.3", []corev1.PodIP{{IP: "10.1.2.3"}}
+	if pod, err = pods.UpdateStatus(s.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+	return pod
+}
+
+// TestRunningAndRefresh: only pods of the workload that run count, and each is annotated once, as the object that it was.
+func TestRunningAndRefresh(t *testing.T) {
+	s := newSite(t)
+	pods, client := kube.NewPods(connect(t, cluster.Kubeconfig())), cluster.Client().CoreV1().Pods(s.namespace)
+	mine := s.pod("web-5d4f-a", "web-5d4f", "5d4f")
+	s.pod("web-api-77aa-a", "web-api-77aa", "77aa")
+	pending, ended := s.pod("web-5d4f-b", "web-5d4f", "5d4f"), s.pod("web-5d4f-c", "web-5d4f", "5d4f")
+	pending.Status.Phase = corev1.PodPending
+	if _, err := client.UpdateStatus(t.Context(), pending, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Delete(t.Context(), ended.Name, metav1.DeleteOptions{}); err != nil { // no kubelet ends it
+		t.Fatal(err)
+	}
+	running := func() []workload.RunningPod {
+		t.Helper()
+		found, err := pods.Running(t.Context(), s.w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if diff := cmp.Diff([]workload.RunningPod{s.w.RunningPodOf(mine)}, running()); diff != "" {
+		t.Fatalf("running pods (-want +got):\n%s", diff)
+	}
+
+	version := func() string {
+		t.Helper()
+		pod, err := client.Get(t.Context(), mine.Name, metav1.GetOptions{})
+		if err != nil || pod.Annotations["team"] != "shop" {
+			t.Fatalf("annotations %v, %v", pod.Annotations, err)
+		}
+		return pod.ResourceVersion + " " + pod.Annotations[workload.RefreshKey]
+	}
+	now := running()[0]
+	if err := pods.Refresh(t.Context(), s.w, now, "41"); err != nil {
+		t.Fatal(err)
+	}
+	first := version()
+	if err := pods.Refresh(t.Context(), s.w, now, "41"); err != nil || version() != first || !strings.HasSuffix(first, " 41") || running()[0].Refreshed != "41" {
+		t.Errorf("refreshed twice: %v; at first %q, then %q", err, first, version())
+	}
+	before, gone := now, now
+	before.UID, gone.Name = "11111111-1111-1111-1111-111111111111", "web-5d4f-z"
+	for _, other := range []workload.RunningPod{before, gone} {
+		if err := pods.Refresh(t.Context(), s.w, other, "42"); !apierrors.IsNotFound(err) {
+			t.Errorf("pod %s with UID %s: %v, want that it is not found", other.Name, other.UID, err)
+		}
+	}
+	if version() != first {
+		t.Errorf("the pod is now %q, want %q", version(), first)
+	}
+
+	s.pod("handmade-a", "handmade", "5d4f")
+	if found, err := pods.Running(t.Context(), s.w); err == nil || !strings.Contains(err.Error(), "handmade-a") || found != nil {
+		t.Errorf("with a pod of an adopted ReplicaSet: %v, %v", found, err)
+	}
+}
+
+// TestToken: the bearer token is a key of a Secret in the workload's own namespace.
+func TestToken(t *testing.T) {
+	s := newSite(t)
+	for name, data := range map[string]string{"good": "  t0ken\n", "empty": " \n", "long": strings.Repeat("x", 20000)} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"token": data}}
+		if _, err := cluster.Client().CoreV1().Secrets(s.namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pods := kube.NewPods(connect(t, cluster.Kubeconfig()))
+	if token, err := pods.Token(t.Context(), s.namespace, "good"); err != nil || token != "t0ken" {
+		t.Errorf("%q, %v", token, err)
+	}
+	for _, name := range []string{"empty", "long", "absent"} {
+		if token, err := pods.Token(t.Context(), s.namespace, name); err == nil || token != "" || strings.Contains(err.Error(), "xxx") {
+			t.Errorf("%s: %q, %v", name, token, err)
+		}
+	}
+}
+
+// TestServers: the address of the API server is known, so that no pod can have it.
+func TestServers(t *testing.T) {
+	servers, err := kube.NewPods(connect(t, cluster.Kubeconfig())).Servers(t.Context())
+	if err != nil || !slices.Contains(servers, netip.MustParseAddr("127.0.0.1")) {
+		t.Errorf("%v, %v", servers, err)
+	}
+}
+
+// TestExec: a command runs once in the named container, over a WebSocket and, where a proxy lets none pass, over SPDY. What it writes is in no error.
+func TestExec(t *testing.T) {
+	s := newSite(t)
+	pod := s.w.RunningPodOf(s.pod("web-5d4f-a", "web-5d4f", "5d4f"))
+	config := rest.CopyConfig(cluster.RESTConfig())
+	config.NextProtos = []string{"http/1.1"} // SPDY needs it
+	noSockets := rig.Between(t, config, func(forward *httputil.ReverseProxy) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Upgrade") == "websocket" {
+				http.Error(w, "hunter2", http.StatusBadGateway)
+				return
+			}
+			forward.ServeHTTP(w, r)
+		})
+	})
+	for way, kubeconfig := range map[string]string{"WebSocket": cluster.Kubeconfig(), "SPDY": noSockets} {
+		t.Run(way, func(t *testing.T) {
+			pods := kube.NewPods(connect(t, kubeconfig))
+			s.ran = nil
+			for command, says := range map[string]string{"reload": "", "fail": "exit code 3", "break": "could not be run", "talk": "more than 64 KiB"} {
+				err := pods.Exec(t.Context(), s.w, pod, "main", []string{command, "-s", "a b"})
+				if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2")) {
+					t.Errorf("%s: error %v, want %q", command, err, says)
+				}
+			}
+			if code, ok := errors.AsType[kube.ExitError](pods.Exec(t.Context(), s.w, pod, "main", []string{"fail"})); !ok || code != 3 {
+				t.Errorf("exit code %d", code)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			slices.Sort(s.ran)
+			path := "/exec/" + s.namespace + "/web-5d4f-a/main "
+			want := []string{path + "break|-s|a b", path + "fail", path + "fail|-s|a b", path + "reload|-s|a b", path + "talk|-s|a b"}
+			if diff := cmp.Diff(want, s.ran); diff != "" {
+				t.Errorf("commands (-want +got):\n%s", diff)
+			}
+		})
+	}
+	pods := kube.NewPods(connect(t, cluster.Kubeconfig()))
+	if err := pods.Exec(t.Context(), s.w, pod, "side", []string{"reload"}); !apierrors.IsBadRequest(err) {
+		t.Errorf("in a container that the pod does not have: %v", err)
+	}
+	pod.Name = "web-5d4f-z"
+	if err := pods.Exec(t.Context(), s.w, pod, "main", []string{"reload"}); !apierrors.IsNotFound(err) {
+		t.Errorf("in a pod that is gone: %v", err)
+	}
+	kubeconfig, err := cluster.UserKubeconfig("guest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: kubeconfig, Namespace: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kube.NewPods(guest).Exec(t.Context(), s.w, pod, "main", []string{"reload"}); !apierrors.IsForbidden(err) {
+		t.Errorf("without the right: %v", err)
+	}
+}
