@@ -228,20 +228,20 @@ func TestHotReloadsRestart(t *testing.T) {
 			r.act = func() { r.must(r.delete(alice, app)); r.give("app", "2") }
 		}, "was created after pod pod-1 started", false},
 		"a pod that refuses": {hotHTTP, mounts, 2, func(r *runners) {
-			r.answer = func(p *runner, _ string) ([]byte, error) {
+			r.answers(func(p *runner, _ string) ([]byte, error) {
 				if p.Name == "pod-2" {
 					return nil, refusal(true)
 				}
 				return nil, nil
-			}
+			})
 		}, "pod pod-2: answered no", false},
 		"a pod that fails": {hotHTTP, mounts, 2, func(r *runners) {
-			r.answer = func(p *runner, _ string) ([]byte, error) {
+			r.answers(func(p *runner, _ string) ([]byte, error) {
 				if p.Name == "pod-1" {
 					return nil, errors.New("status 500")
 				}
 				return nil, nil
-			}
+			})
 		}, "pod pod-1: status 500", false},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {

@@ -43,12 +43,12 @@ func TestHotReloadWithoutRestart(t *testing.T) {
 				r.workload(name, never, mounts, 1)
 			}
 			r.settled()
-			r.answer = func(p *runner, _ string) ([]byte, error) {
+			r.answers(func(p *runner, _ string) ([]byte, error) {
 				if r.files(p) == "bad" {
 					return nil, errors.New("status 500")
 				}
 				return nil, nil
-			}
+			})
 			asked := func() (all int) {
 				for _, name := range []string{"web", "next", "last"} {
 					_, times := r.reads(name)
@@ -124,7 +124,7 @@ func TestHotReloadStrategies(t *testing.T) {
 			r.workload("web", `reroll.dev/auto: "true", `+c.annotations, mounts, 1)
 			r.settled()
 			if c.answer != nil {
-				r.answer = c.answer(r)
+				r.answers(c.answer(r))
 			}
 			r.edits("2")
 			r.pass(c.after)
@@ -147,17 +147,17 @@ func TestHotReloadStrategies(t *testing.T) {
 func TestHotReloadLosesNothing(t *testing.T) {
 	for seed := range uint64(40) {
 		runWorld(t, fmt.Sprint(seed), scenario.Settings{}, func(t *testing.T, w *world) {
-			random := rand.New(rand.NewPCG(seed, 1))
+			random, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2)) // pods have their own
 			r := w.run()
 			r.lag = time.Duration(random.IntN(20)) * time.Second
 			r.workload("web", hotHTTP, mounts, 3)
 			r.settled()
-			r.answer = func(*runner, string) ([]byte, error) {
-				if random.IntN(5) == 0 {
+			r.answers(func(*runner, string) ([]byte, error) {
+				if luck.IntN(5) == 0 {
 					return nil, errors.New("connection refused")
 				}
 				return nil, nil
-			}
+			})
 			most := 0
 			for range 12 {
 				switch random.IntN(5) {
@@ -175,7 +175,7 @@ func TestHotReloadLosesNothing(t *testing.T) {
 				}
 				r.pass(time.Duration(random.IntN(60_000)) * time.Millisecond)
 			}
-			r.answer = func(*runner, string) ([]byte, error) { return nil, nil }
+			r.answers(func(*runner, string) ([]byte, error) { return nil, nil })
 			r.pass(10 * time.Minute)
 			r.held("")
 			newest := r.writes[len(r.writes)-1].value
