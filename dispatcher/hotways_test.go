@@ -81,6 +81,27 @@ func TestHotReloadWithoutRestart(t *testing.T) {
 	})
 }
 
+// TestHotReloadTakesItsPlace: while pods of a workload are asked, it takes a place among those that may roll out at once.
+func TestHotReloadTakesItsPlace(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		r := w.run()
+		configure := w.configure
+		w.configure = func(o *dispatcher.Options) { configure(o); o.Limits.Concurrent = 1 }
+		r.workload("web", hotHTTP, mounts, 1)
+		r.workload("next", hotHTTP, mounts, 1)
+		r.settled()
+		r.edits("2")
+		for _, want := range []int{1, 3, 4} { // the second begins when the first has ended
+			r.pass(80 * time.Second)
+			_, first := r.reads("web")
+			_, second := r.reads("next")
+			if first[0]+second[0] != want {
+				t.Errorf("asked %v and %v times, want %d together", first, second, want)
+			}
+		}
+	})
+}
+
 // TestHotReloadStrategies: each asks in its own way, and proof is asked for where it can be had.
 func TestHotReloadStrategies(t *testing.T) {
 	grows := 0
