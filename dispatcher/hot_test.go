@@ -217,7 +217,7 @@ func TestHotReloadsRestart(t *testing.T) {
 		"variable, too":  {hotHTTP, `{volumes: [{name: v, configMap: {name: app}}], containers: [{name: main, volumeMounts: [{name: v, mountPath: /v}], env: [{name: A, valueFrom: {configMapKeyRef: {name: app, key: a}}}]}]}`, 1, nil, "is used as env", true},
 		"subPath":        {hotHTTP, `{volumes: [{name: v, configMap: {name: app}}], containers: [{name: main, volumeMounts: [{name: v, mountPath: /v/a, subPath: a}]}]}`, 1, nil, "subPath", true},
 		"init container": {hotHTTP, `{volumes: [{name: v, configMap: {name: app}}], containers: [{name: main}], initContainers: [{name: first, volumeMounts: [{name: v, mountPath: /v}]}]}`, 1, nil, "init container first", true},
-		"host network":   {hotHTTP, strings.Replace(mounts, "{", "{hostNetwork: true, ", 1), 1, nil, "network of their node", true},
+		"host network":   {hotHTTP, strings.Replace(mounts, "{", "{hostNetwork: true, ", 1), 1, nil, "its pods use the host network", true},
 		"not referred":   {hotHTTP + `, reroll.dev/configmaps: app`, `{containers: [{name: main}]}`, 1, nil, "does not refer to ConfigMap/", true},
 		"not allowed":    {hotHTTP, mounts, 1, func(r *runners) { r.configure = nil }, "hotReload.enabled is off", true},
 		"exec not allowed": {`reroll.dev/auto: "true", reroll.dev/strategy: exec, reroll.dev/exec-reload: '["reload"]'`, mounts, 1, func(r *runners) {

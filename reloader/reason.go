@@ -58,7 +58,7 @@ const (
 	ReasonVerified  Reason = "Verified"
 	ReasonCalled    Reason = "Called"
 	ReasonRefreshed Reason = "Refreshed"
-	// ReasonReloading: pods are being asked to reload. ReasonReloadFailed: they cannot, and the workload forbids to restart them instead.
+	// ReasonReloading: pods are being asked to reload. ReasonReloadFailed: they cannot, and the workload forbids a restart instead.
 	ReasonReloading    Reason = "Reloading"
 	ReasonReloadFailed Reason = "ReloadFailed"
 	// Why a workload that is due is held back.
@@ -144,17 +144,17 @@ var Reasons = []ReasonInfo{
 	{ReasonKeysUnused, declines | recorded, "asks for this config, and only keys that do not count have changed", "Check `reroll.dev/keys` on the workload.", ""},
 	{ReasonAlreadyCurrent, ends | recorded | newest, "already had the mark of this content", "", ""},
 	{ReasonBaseline, ends, "was first seen with this content", "", ""},
-	{ReasonAppeared, ends, "does not roll for a config that is created", "Run `reroll reload` if its pods need the config, or set `reload.onCreate`.", "reroll reload {workload}"},
+	{ReasonAppeared, ends, "does not roll when a config is created", "Run `reroll reload` if its pods need the config, or set `reload.onCreate`.", "reroll reload {workload}"},
 	{ReasonDryRun, ends | recorded, "would have been rolled; this is a dry run", "Set `dryRun: false`.", ""},
 	{ReasonFailing, ends | holds | recorded | deadLetter | lags, "is retried every five minutes, because many patches in a row failed", "Read the error in `reroll explain`. `reroll retry` tries at once.", "reroll retry {workload}"},
 	{ReasonFinished, ends | recorded, "has finished, and no pod of it runs with the old content", "", ""},
 	{ReasonInvalid, ends | holds | recorded | deadLetter, "has a pod template that Reroll cannot write its mark into", "Fix the error that `reroll explain` shows.", "reroll retry {workload}"},
 	{ReasonNamespaceEnds, ends | recorded, "is in a namespace that is being deleted", "", ""},
 	{ReasonNotified, ends | recorded, "was reported to the webhook instead of being rolled", "Check the receiver of the webhook.", ""},
-	{ReasonVerified, ends | recorded | newest | hot, "reloaded in its running pods, which proved it", "", ""},
+	{ReasonVerified, ends | recorded | newest | hot, "reloaded in its running pods, with proof", "", ""},
 	{ReasonCalled, ends | recorded | newest | hot, "was asked to reload in its running pods, which answered without an error", "", ""},
 	{ReasonRefreshed, ends | recorded | newest | hot, "got the new files in its running pods, and watches them itself", "", ""},
-	{ReasonReloadFailed, ends | holds | recorded | deadLetter, "could not reload in its running pods, and an annotation forbids to restart them", "Fix what `reroll explain` shows, or remove `reroll.dev/http-fallback`; then `reroll retry`.", "reroll retry {workload}"},
+	{ReasonReloadFailed, ends | holds | recorded | deadLetter, "could not reload in its running pods, and an annotation forbids a restart", "Fix what `reroll explain` shows, or remove `reroll.dev/http-fallback`; then `reroll retry`.", "reroll retry {workload}"},
 	{ReasonPaused, ends | holds, "got a new mark, and rolls when its pause period ends", "Wait.", ""},
 	{ReasonPodsNewer, ends | recorded | newest, "has only pods that started after the change", "", ""},
 	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched because the API server refused permanently", "Fix the error that `reroll explain` shows, such as a missing permission; then `reroll retry`.", "reroll retry {workload}"},

@@ -14,7 +14,7 @@ import (
 
 // Limits are the settings of the installation that brakes have: those of rolloutLimits. The zero value holds back nothing.
 type Limits struct {
-	// Workloads per minute, a tenth of them at once. 0: no limit.
+	// Rolls per minute; a tenth may start together. 0: no limit.
 	PerMinute int `yaml:"reloadsPerMinute"`
 	// Workloads that may roll out at once. 0: no limit.
 	Concurrent int `yaml:"maxConcurrentRollouts"`

@@ -73,7 +73,7 @@ var hotKeys = []hotKey{
 	}},
 	{OwnPrefix + "http-fallback", HotStrategies, func(_ *workload.Workload, value string, h *Hot) error {
 		if h.Fallback = false; value != "none" {
-			return fmt.Errorf("%.40q is not none", value)
+			return fmt.Errorf("%.40q is not valid: the only value is none", value)
 		}
 		return nil
 	}},
@@ -139,11 +139,11 @@ func ParseRequest(text string) (Request, error) {
 	r := Request{Method: method, Port: port, Path: "/" + path}
 	odd := func(c rune) bool { return c <= ' ' || c > '~' || c == '\\' || c == '#' }
 	if len(r.Path) > maxPath || strings.HasPrefix(path, "/") || strings.ContainsFunc(r.Path, odd) {
-		return Request{}, fmt.Errorf("the path has a character that is not allowed in it, or more than %d of them", maxPath)
+		return Request{}, fmt.Errorf("the path has a character that is not allowed, or more than %d characters", maxPath)
 	}
 	u, err := url.ParseRequestURI(r.Path)
 	if err != nil || u.Host != "" || u.RequestURI() != r.Path || slices.Contains(strings.Split(u.Path, "/"), "..") {
-		return Request{}, errors.New("the path is not one of a URL, or has .. in it")
+		return Request{}, errors.New("the path is not valid in a URL, or contains ..")
 	}
 	return r, nil
 }
@@ -195,7 +195,7 @@ func (p *Plan) Restarts(c reloader.Config, enabled, exec bool) string {
 	case w.Roll() != workload.InPlace:
 		return "pods of a " + w.Kind + " are not asked to reload"
 	case w.Template.HostNetwork && h.Strategy == HTTP:
-		return "its pods have the network of their node, and that is not called"
+		return "its pods use the host network, where Reroll calls no pods"
 	case r == nil:
 		return "the pod template does not refer to " + c.String()
 	default:

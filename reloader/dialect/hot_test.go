@@ -53,7 +53,7 @@ func TestHot(t *testing.T) {
 		"proof by POST":  {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-verify": "POST :web/v"}, nil, "http-verify: it does not start with GET"},
 		"a bad metric":   {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-verify": "GET :web/v a-b"}, nil, `"a-b" is not the name of a metric`},
 		"a bad token":    {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-token": "../key"}, nil, "is not the name of a Secret"},
-		"a bad fallback": {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-fallback": "no"}, nil, `"no" is not none; the workload rolls by the installation's strategy`},
+		"a bad fallback": {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-fallback": "no"}, nil, `"no" is not valid: the only value is none; the workload rolls by the installation's strategy`},
 		"refresh":        {map[string]string{"strategy": "refresh", "http-fallback": "none"}, &dialect.Hot{Strategy: "refresh"}, ""},
 		"a key of another strategy": {
 			map[string]string{"strategy": "refresh", "http-reload": "POST :web/x"},

@@ -106,7 +106,7 @@ type Scope struct {
 type Reload struct {
 	// How a roll changes the pod template.
 	Strategy string `yaml:"strategy" oneOf:"env-vars,annotations"`
-	// Opt workloads without annotations in to every config they use.
+	// Roll workloads without annotations for every config they use.
 	AutoAll bool `yaml:"autoAll"`
 	// Roll when a config is created.
 	OnCreate bool `yaml:"onCreate"`

@@ -42,7 +42,7 @@ type NATS struct {
 	// Addresses of an external NATS, comma-separated. Default: an embedded one.
 	URL string `yaml:"url"`
 	Login
-	// Replicas of each external stream: 1, 3 or 5. 0: 1 if new, else unchanged.
+	// Replicas of each external stream: 1, 3 or 5. 0: unchanged, or 1 for a new stream.
 	Replicas int `yaml:"replicas"`
 	// Size limit of [all streams](production.md#streams), such as `4Gi`. Default: 2Gi.
 	StoreSize Size `yaml:"storeSize"`
