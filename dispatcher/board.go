@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
+	"github.com/reroll-dev/reroll/dispatcher/hot"
 	"github.com/reroll-dev/reroll/dispatcher/metrics"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -16,7 +17,9 @@ type common struct {
 	queues
 	metrics *metrics.Metrics
 	fleet   *fleet.Fleet
-	ready   atomic.Bool
+	// asks bounds requests to pods.
+	asks  hot.Gate
+	ready atomic.Bool
 	// answered says that some config could be decided about: while none can, the trouble is not that of one workload.
 	answered atomic.Bool
 	// swept is when the first sweep ended, in nanoseconds; 0 until then.

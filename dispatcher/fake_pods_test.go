@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -84,6 +85,16 @@ spec: {template: {spec: %s}}`, name, annotations, spec))))
 	r.pass(2 * time.Second)
 }
 
+// fails has a pod answer with an error.
+func (r *runners) fails(name string, err error) {
+	r.answer = func(p *runner, _ string) ([]byte, error) {
+		if p.Name != name {
+			return nil, nil
+		}
+		return nil, err
+	}
+}
+
 // begin starts a pod.
 func (r *runners) begin(name string) *runner {
 	r.mu.Lock()
@@ -113,13 +124,6 @@ func (r *runners) edits(value string) {
 	r.writes = append(r.writes, written{time.Now(), value})
 	r.mu.Unlock()
 	r.edit(alice, app, value)
-}
-
-// answers has calls answered by f from now on.
-func (r *runners) answers(f func(p *runner, path string) ([]byte, error)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answer = f
 }
 
 // files returns what the volume of p has.
@@ -177,8 +181,8 @@ func (r *runners) Running(ctx context.Context, w *workload.Workload) (found []wo
 }
 
 // Refresh has the kubelet look, if the value is another one.
-func (r *runners) Refresh(ctx context.Context, w *workload.Workload, pod workload.RunningPod, value string) error {
-	if err := r.request(ctx, "refresh", w.Ref().String()); err != nil {
+func (r *runners) Refresh(ctx context.Context, pod workload.RunningPod, value string) error {
+	if err := r.request(ctx, "refresh", pod.Name); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -191,16 +195,16 @@ func (r *runners) Refresh(ctx context.Context, w *workload.Workload, pod workloa
 }
 
 // Call asks a pod.
-func (r *runners) Call(ctx context.Context, pod workload.RunningPod, method, port, path, token string) ([]byte, error) {
+func (r *runners) Call(ctx context.Context, pod workload.RunningPod, q dialect.Request, token string) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.calls = append(r.calls, fmt.Sprintf("%s %s %s:%s%s", pod.Name, method, token, port, path))
+	r.calls = append(r.calls, fmt.Sprintf("%s %s %s:%s%s", pod.Name, q.Method, token, q.Port, q.Path))
 	p, err := r.find(ctx, pod)
 	if err != nil {
 		return nil, errors.New("no answer")
 	}
-	answer, err := r.answer(p, path)
-	if err == nil && method == "POST" {
+	answer, err := r.answer(p, q.Path)
+	if err == nil && q.Method == "POST" {
 		p.has = r.files(p)
 		p.asked++
 	}
@@ -208,8 +212,8 @@ func (r *runners) Call(ctx context.Context, pod workload.RunningPod, method, por
 }
 
 // Exec asks a pod by a command.
-func (r *runners) Exec(ctx context.Context, _ *workload.Workload, pod workload.RunningPod, container string, command []string) error {
-	_, err := r.Call(ctx, pod, "POST", container, "/"+fmt.Sprint(command), "")
+func (r *runners) Exec(ctx context.Context, pod workload.RunningPod, container string, command []string) error {
+	_, err := r.Call(ctx, pod, dialect.Request{Method: "POST", Port: container, Path: "/" + fmt.Sprint(command)}, "")
 	return err
 }
 

@@ -3,9 +3,8 @@ package dispatcher
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,29 +23,33 @@ const (
 	// firstCall is how long a kubelet that was made to refresh volumes has for that before its pod is asked, but no more than a quarter of the
 	// longest time.
 	firstCall = 2 * time.Second
-	// patience is how long a pod is asked that fails again and again, with pauses of a second that double as often as longestPause.
-	patience, longestPause = 30 * time.Second, 5
-	// askTime bounds the calls of one step of attend, and maxAsking is how many of them are made at once.
-	askTime, maxAsking = 30 * time.Second, 4
+	// patience is how long a pod is asked that fails again and again, with pauses that double from a second to longestPause.
+	patience, longestPause = 30 * time.Second, 32 * time.Second
+	// askTime bounds the calls of one step of attend.
+	askTime = 30 * time.Second
+	// maxAsking is how many pods of a workload are asked at once.
+	maxAsking = 4
 	// retryReload is when pods are asked again after they failed and the workload may not roll.
 	retryReload = 5 * time.Minute
 )
 
 // asking is a reload of running pods that is under way, or the last one that failed. The roller of its workload alone uses it.
 type asking struct {
-	// of stands for the contents and for how: if it changes, all begins again. versions are those of the configs, and value is what pods are touched
-	// with. Pods that were created after there have the content. The first call comes at first, and the last not before last.
+	// of stands for the contents and for how: if it changes, all begins again. versions are those of the configs. Pods that were created after there
+	// have the content. The first call comes at first, and the last not before last.
 	how                       *dialect.Hot
-	of, value                 string
-	versions                  map[reloader.Config]string
+	of                        string
+	versions                  []string
 	began, there, first, last time.Time
-	// due is when there is something to do next, and pods are those that were asked, by UID.
-	due  time.Time
-	pods map[string]*asked
-	// failed is why it failed; empty if it did not. again is when another try begins, if the workload may not roll.
+	// failed is why it failed; empty if it did not. due is when there is something to do next: if it failed, another try.
 	failed string
-	again  time.Time
+	due    time.Time
+	// pods are those that were asked, by UID.
+	pods map[string]*asked
 }
+
+// value is what pods are touched with.
+func (a *asking) value() string { return strings.Join(a.versions, ".") }
 
 // restarts says why a change of c restarts the pods of p's workload, although it asks for a strategy that does not; empty if it does not ask for one.
 func (d *common) restarts(p *dialect.Plan, c reloader.Config) string {
@@ -58,27 +61,21 @@ func (d *common) restarts(p *dialect.Plan, c reloader.Config) string {
 func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason, wait time.Duration) {
 	s, now := did.s, time.Now()
 	for _, c := range did.rolled {
-		why := d.restarts(s.plan, c)
-		if why == "" && did.verdicts[c].Write.Absent() {
-			why = c.String() + " is gone"
-		}
-		if why != "" {
+		if why := d.restarts(s.plan, c); why != "" {
 			return d.giveUp(did, nil, why)
+		} else if did.verdicts[c].Write.Absent() {
+			return d.giveUp(did, nil, c.String()+" is gone")
 		}
 	}
+	a := did.underWay(now)
 	b := d.lock()
-	a := b.underWay(did, now)
-	tries := s.t.attempts
-	rests := a != nil && a.failed == "" && (now.Before(a.due) || !b.states.kept(s.w.Ref()))
-	if rests {
-		wait = b.reloads(s.t, a, max(ledgerDelay, a.due.Sub(now)))
-	}
+	kept, tries := b.states.kept(s.w.Ref()), s.t.attempts
 	d.unlock()
 	switch {
 	case a != nil && a.failed != "":
 		return d.giveUp(did, a, a.failed)
-	case rests:
-		return "", wait
+	case a != nil && (now.Before(a.due) || !kept):
+		return d.reloads(s.t, a, max(ledgerDelay, a.due.Sub(now)))
 	}
 	pods, err := d.Pods.Running(ctx, s.w)
 	switch {
@@ -87,24 +84,23 @@ func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason
 	case err != nil:
 		return "", d.holdBack(s, did.rolled, fmt.Errorf("read running pods: %w", err))
 	case a == nil:
-		a = d.lock().beginReload(did, pods, now)
-		d.unlock()
-	}
-	if a.failed != "" {
-		return d.giveUp(did, a, a.failed)
+		why := ""
+		if a, why = d.beginReload(did, pods, now); why != "" {
+			return d.giveUp(did, a, why)
+		}
 	}
 	pods = a.meant(pods)
 	d.askAll(ctx, s, a, pods)
 	return d.judge(ctx, did, a, pods)
 }
 
-// underWay returns the reload of t that is for the present content, or failed for it and is not to be tried again; nil if one must begin.
-func (b *board) underWay(did *done, now time.Time) *asking {
-	a := did.s.t.asking
-	if a == nil || a.of != contentsOf(did) || a.failed != "" && !a.how.Fallback && (now.After(a.again) || did.s.t.retries()) {
+// underWay returns the reload that is for the present content, or failed for it and is not to be tried again; nil if one must begin.
+func (did *done) underWay(now time.Time) *asking {
+	t := did.s.t
+	if a := t.asking; a == nil || a.of != contentsOf(did) || a.failed != "" && !a.how.Fallback && (now.After(a.due) || t.retries()) {
 		return nil
 	}
-	return a
+	return t.asking
 }
 
 // contentsOf stands for what must be taken, and how.
@@ -117,72 +113,62 @@ func contentsOf(did *done) string {
 	return text
 }
 
-// beginReload begins a reload, or one that has failed at once.
-func (b *board) beginReload(did *done, pods []workload.RunningPod, now time.Time) *asking {
+// beginReload begins a reload, and says why it fails at once; nothing if it does not.
+func (d *roller) beginReload(did *done, pods []workload.RunningPod, now time.Time) (a *asking, why string) {
+	b := d.lock()
+	defer d.unlock()
 	t, h := did.s.t, did.s.plan.Chosen.Hot
-	a := &asking{
-		how: h, of: contentsOf(did), began: now, first: now, last: now,
-		versions: map[reloader.Config]string{}, pods: map[string]*asked{},
-	}
+	a = &asking{how: h, of: contentsOf(did), began: now, first: now, last: now}
 	t.asking = a
 	if len(pods) == 0 && h.Fallback {
-		a.failed = "no pod of it runs"
+		return a, "no pod of it runs"
 	}
 	writes := map[reloader.Config]*applied.Write{}
 	for _, c := range did.rolled {
 		f, w := b.configs.of(c).now, did.verdicts[c].Write
-		a.versions[c] = w.Version
+		a.versions = append(a.versions, w.Version)
 		for _, at := range []time.Time{f.seen, f.DataWritten, f.touched} {
 			a.there = reloader.Later(a.there, at)
 		}
 		for _, p := range pods {
 			if f.Created.After(p.Started) && !p.Started.IsZero() { // kubelets take no notice of a new object in place of an immutable one
-				a.failed = c.String() + " was created after pod " + p.Name + " started"
+				return a, c.String() + " was created after pod " + p.Name + " started"
 			}
 		}
 		unsure := t.state.Writes.Get(c).Unsure(w.KeyID)
 		writes[c] = &unsure
 	}
-	if a.value = a.versions[did.rolled[0]]; len(did.rolled) > 1 {
-		sum := sha256.Sum256([]byte(fmt.Sprint(a.versions)))
-		a.value = hex.EncodeToString(sum[:8])
-	}
-	if a.failed == "" && h.Strategy != dialect.Refresh {
-		settle := b.HotReload.Settle
+	if settle := b.HotReload.Settle; h.Strategy != dialect.Refresh {
 		a.first, a.last = now.Add(min(firstCall, settle/4)), now.Add(settle)
 		b.states.note(t, writes, now)
 	}
-	return a
+	return a, ""
 }
 
-// reloads has the record say that t is reloading, and returns wait, or less.
-func (b *board) reloads(t *tracked, a *asking, wait time.Duration) time.Duration {
+// reloads has the record say that t is reloading, and returns no outcome and wait, or less.
+func (d *roller) reloads(t *tracked, a *asking, wait time.Duration) (reloader.Reason, time.Duration) {
 	now := time.Now()
-	answered := a.asked().Answered
-	b.gate.hold(t, reloader.Hold{
-		Reason: reloader.ReasonReloading, Message: fmt.Sprintf("%s: %d of %d pods have answered", a.how.Strategy, answered, len(a.pods)),
+	d.lock().gate.hold(t, reloader.Hold{
+		Reason: reloader.ReasonReloading, Message: fmt.Sprintf("%s: %d of %d pods have answered", a.how.Strategy, a.asked().Answered, len(a.pods)),
 		Due: reloader.Later(a.last, now.Add(wait)),
 	}, now)
-	return min(max(wait, recordDelay), time.Minute)
+	d.unlock()
+	return "", min(max(wait, recordDelay), time.Minute)
 }
 
 // giveUp has the workload roll instead, or ends as a failure if that is forbidden. a is nil if nothing was asked.
 func (d *roller) giveUp(did *done, a *asking, why string) (reloader.Reason, time.Duration) {
-	b := d.lock()
-	defer d.unlock()
-	first := a == nil || a.failed == "" || a.again.IsZero()
-	if a != nil {
-		a.failed = why
+	known := a != nil && a.failed != ""
+	if a != nil && !known {
+		a.failed, a.due = why, time.Now().Add(retryReload)
 	}
 	if did.s.plan.Chosen.Hot.Fallback {
 		did.why = "restarted its pods: " + why
 		return reloader.ReasonReloaded, 0
 	}
-	if first {
-		if a != nil {
-			a.again = time.Now().Add(retryReload)
-		}
-		b.holdBack(did.s, did.rolled, reloader.ReasonReloadFailed, why)
+	if !known {
+		d.lock().holdBack(did.s, did.rolled, reloader.ReasonReloadFailed, why)
+		d.unlock()
 	}
 	return "", retryReload
 }
@@ -223,10 +209,10 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 	}
 	for _, p := range pods {
 		x := a.pods[p.UID]
-		if now := time.Now(); now.Before(a.first) || now.Before(x.next(a)) {
-			if a.how.Strategy != dialect.Refresh && p.Refreshed != a.value {
+		if x.done(a) || time.Now().Before(x.next(a)) {
+			if a.how.Strategy != dialect.Refresh && p.Refreshed != a.value() {
 				g.Go(func() error {
-					if err := d.Pods.Refresh(ctx, s.w, p, a.value); err != nil {
+					if err := d.Pods.Refresh(ctx, p, a.value()); err != nil {
 						d.Logger.Debug("a kubelet was not made to refresh volumes", "workload", s.w.Ref().String(), "pod", p.Name, "error", err)
 					}
 					return nil
@@ -237,7 +223,7 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 		g.Go(func() error {
 			began, err := time.Now(), refused
 			if err == nil {
-				err = d.ask(ctx, s.w, a, p, x, token)
+				err = d.asks.Do(ctx, p, func(ctx context.Context) error { return d.ask(ctx, a, p, x, token) })
 			}
 			if ctx.Err() == nil && fateOf(err) != fateGone {
 				x.take(began, err)
@@ -266,10 +252,8 @@ func (d *roller) judge(ctx context.Context, did *done, a *asking, pods []workloa
 		}
 	}
 	if !all || now.Before(a.last) && !d.allProved(ctx, s.w, a) {
-		b := d.lock()
-		defer d.unlock()
 		a.due = due
-		return "", b.reloads(s.t, a, due.Sub(now))
+		return d.reloads(s.t, a, due.Sub(now))
 	}
 	d.lock()
 	moved := s.t.state.N != s.state.N || !s.t.state.Noted.Equal(s.state.Noted)

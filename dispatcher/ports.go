@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -75,16 +76,16 @@ type Pods interface {
 	// Running returns the pods of w that run and are not being deleted.
 	Running(ctx context.Context, w *workload.Workload) ([]workload.RunningPod, error)
 	// Refresh has the kubelet of pod refresh its volumes soon. The same value a second time changes nothing.
-	Refresh(ctx context.Context, w *workload.Workload, pod workload.RunningPod, value string) error
+	Refresh(ctx context.Context, pod workload.RunningPod, value string) error
 	// Exec runs a command in a container of pod. It fails if the command does.
-	Exec(ctx context.Context, w *workload.Workload, pod workload.RunningPod, container string, command []string) error
+	Exec(ctx context.Context, pod workload.RunningPod, container string, command []string) error
 	// Token returns the value of the key token of a Secret.
 	Token(ctx context.Context, namespace, secret string) (string, error)
 }
 
 // Caller sends one request to a pod and returns its answer. An answer other than 2xx is an error; that of fateNever may not pass.
 type Caller interface {
-	Call(ctx context.Context, pod workload.RunningPod, method, port, path, token string) (answer []byte, err error)
+	Call(ctx context.Context, pod workload.RunningPod, r dialect.Request, token string) (answer []byte, err error)
 }
 
 // Delivery is a hint on loan from the stream.

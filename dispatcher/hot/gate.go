@@ -9,71 +9,62 @@ import (
 
 // How many requests may be under way at a time. Pods that answer slowly hold up those of their own namespace first.
 const (
-	perWorkload  = 4
 	perNamespace = 8
 	perNode      = 4
 	inAll        = 16
 )
 
-// Gate bounds how many requests to pods are under way at a time: 4 for a workload, 8 for a namespace, 4 for a node, 16 in all. The zero value is
-// ready for use.
+// Gate bounds how many requests to pods are under way at a time: 8 for a namespace, 4 for a node, 16 in all. The zero value is ready for use.
 type Gate struct {
-	mu    sync.Mutex
-	lanes map[lane]*slots
-}
-
-// lane is what a limit is for: one workload, namespace or node, or all.
-type lane struct{ of, name string }
-
-type slots struct {
-	taken chan struct{}
-	users int
+	mu sync.Mutex
+	// busy counts the requests that are under way for each namespace and node, and in all. left is closed when one of them ends.
+	busy map[string]int
+	left chan struct{}
 }
 
 // Do calls f once a request to pod may begin, unless ctx ends before. It returns what f returns.
 func (g *Gate) Do(ctx context.Context, pod workload.RunningPod, f func(context.Context) error) error {
-	for _, l := range []struct {
-		lane  lane
-		limit int
-	}{ // everyone enters in this order, so that nobody waits for itself
-		{lane{"workload", pod.Workload.String()}, perWorkload},
-		{lane{"namespace", pod.Workload.Namespace}, perNamespace},
-		{lane{"node", pod.Node}, perNode},
-		{lane{"all", ""}, inAll},
-	} {
-		leave, err := g.enter(ctx, l.lane, l.limit)
-		if err != nil {
-			return err
+	lanes := map[string]int{"namespace " + pod.Namespace: perNamespace, "node " + pod.Node: perNode, "all": inAll}
+	for {
+		left := g.enter(lanes)
+		if left == nil {
+			defer g.leave(lanes)
+			return f(ctx)
 		}
-		defer leave()
+		select {
+		case <-left:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	return f(ctx)
 }
 
-func (g *Gate) enter(ctx context.Context, l lane, limit int) (leave func(), err error) {
+// enter returns nil if there is room in all lanes, or else what is closed when there may be.
+func (g *Gate) enter(lanes map[string]int) <-chan struct{} {
 	g.mu.Lock()
-	s := g.lanes[l]
-	if s == nil {
-		if g.lanes == nil {
-			g.lanes = map[lane]*slots{}
-		}
-		s = &slots{taken: make(chan struct{}, limit)}
-		g.lanes[l] = s
+	defer g.mu.Unlock()
+	if g.busy == nil {
+		g.busy, g.left = map[string]int{}, make(chan struct{})
 	}
-	s.users++
-	g.mu.Unlock()
-	done := func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if s.users--; s.users == 0 {
-			delete(g.lanes, l)
+	for lane, limit := range lanes {
+		if g.busy[lane] >= limit {
+			return g.left
 		}
 	}
-	select {
-	case s.taken <- struct{}{}:
-		return func() { <-s.taken; done() }, nil
-	case <-ctx.Done():
-		done()
-		return nil, context.Cause(ctx)
+	for lane := range lanes {
+		g.busy[lane]++
 	}
+	return nil
+}
+
+func (g *Gate) leave(lanes map[string]int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for lane := range lanes {
+		if g.busy[lane]--; g.busy[lane] == 0 {
+			delete(g.busy, lane)
+		}
+	}
+	close(g.left)
+	g.left = make(chan struct{})
 }

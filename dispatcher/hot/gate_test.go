@@ -4,92 +4,62 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// TestGate: as many requests as each limit allows are under way, all of them have their turn, and nothing is left in memory.
+// TestGate: as many requests as each limit allows are under way, all of them have their turn or end with their context, and nothing is left in memory.
 func TestGate(t *testing.T) {
 	for name, test := range map[string]struct {
-		pods  func(i int) workload.RunningPod
-		limit int
-	}{
-		"one workload":  {func(i int) workload.RunningPod { return at("shop", "web", i) }, perWorkload},
-		"one namespace": {func(i int) workload.RunningPod { return at("shop", fmt.Sprint("web-", i), i) }, perNamespace},
-		"one node":      {func(i int) workload.RunningPod { return at(fmt.Sprint("shop-", i), "web", 0) }, perNode},
-		"all":           {func(i int) workload.RunningPod { return at(fmt.Sprint("shop-", i), "web", i) }, inAll},
-	} {
+		namespaces, nodes bool
+		limit             int
+	}{"one namespace": {false, true, perNamespace}, "one node": {true, false, perNode}, "all": {true, true, inAll}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const calls = 40
 				var g Gate
-				var mu sync.Mutex
-				busy, done := 0, 0
+				var busy, done atomic.Int64
 				turn := make(chan struct{})
+				do := func(ctx context.Context, i int) error {
+					pod := workload.RunningPod{Namespace: "shop", Node: "n"}
+					if test.namespaces {
+						pod.Namespace = fmt.Sprint("shop-", i)
+					}
+					if test.nodes {
+						pod.Node = fmt.Sprint("n-", i)
+					}
+					return g.Do(ctx, pod, func(context.Context) error {
+						busy.Add(1)
+						<-turn
+						done.Add(1)
+						busy.Add(-1)
+						return nil
+					})
+				}
 				for i := range calls {
-					go func() {
-						_ = g.Do(t.Context(), test.pods(i), func(context.Context) error {
-							mu.Lock()
-							busy++
-							mu.Unlock()
-							<-turn
-							mu.Lock()
-							defer mu.Unlock()
-							busy--
-							done++
-							return nil
-						})
-					}()
+					go func() { _ = do(t.Context(), i) }()
 				}
 				synctest.Wait()
-				for done < calls {
-					if want := min(test.limit, calls-done); busy != want {
-						t.Fatalf("%d calls at a time after %d, want %d", busy, done, want)
+				over := errors.New("over")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				cancel(over)
+				if err := do(ctx, calls); !errors.Is(err, over) {
+					t.Errorf("error %v", err)
+				}
+				for done.Load() < calls {
+					if want := min(int64(test.limit), calls-done.Load()); busy.Load() != want {
+						t.Fatalf("%d calls at a time after %d, want %d", busy.Load(), done.Load(), want)
 					}
 					turn <- struct{}{}
 					synctest.Wait()
 				}
-				if len(g.lanes) != 0 {
-					t.Errorf("left: %v", g.lanes)
+				if len(g.busy) != 0 {
+					t.Errorf("left: %v", g.busy)
 				}
 			})
 		})
 	}
-}
-
-// TestGateEnds: a call that waits ends with its context.
-func TestGateEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var g Gate
-		full, leave := make(chan struct{}), make(chan struct{})
-		for range perWorkload {
-			go func() {
-				_ = g.Do(t.Context(), at("shop", "web", 0), func(context.Context) error {
-					full <- struct{}{}
-					<-leave
-					return nil
-				})
-			}()
-			<-full
-		}
-		over := errors.New("over")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(over)
-		if err := g.Do(ctx, at("shop", "web", 1), func(context.Context) error { return nil }); !errors.Is(err, over) {
-			t.Errorf("error %v", err)
-		}
-		close(leave)
-		synctest.Wait()
-		if len(g.lanes) != 0 {
-			t.Errorf("left: %v", g.lanes)
-		}
-	})
-}
-
-func at(namespace, name string, node int) workload.RunningPod {
-	return workload.RunningPod{Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: namespace, Name: name}, Node: fmt.Sprint("n-", node)}
 }

@@ -12,10 +12,13 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -26,68 +29,41 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// Options configure a Caller.
-type Options struct {
-	// Version is Reroll's.
-	Version string
-	// Denied returns the addresses of the API servers, or an error if no pod may be called any more. It is asked before each call. Nil: there are none.
-	Denied func(context.Context) ([]netip.Addr, error)
-	// Gate bounds the calls, together with whatever else uses it. Nil: a gate of its own.
-	Gate *Gate
-}
-
 // Caller calls pods. Make it with New. It is safe for concurrent use.
 type Caller struct {
-	options   Options
+	version   string
+	denied    func(context.Context) ([]netip.Addr, error)
 	transport *http.Transport
-	// callTime bounds a call.
-	callTime time.Duration
+	callTime  time.Duration
 }
 
-// New returns a Caller.
-func New(o Options) *Caller {
-	if o.Gate == nil {
-		o.Gate = &Gate{}
-	}
-	return &Caller{options: o, callTime: callTime, transport: &http.Transport{
+// New returns a Caller of that version of Reroll. Denied returns the addresses of the API servers, or an error if no pod may be called any more. It is
+// asked before each call.
+func New(version string, denied func(context.Context) ([]netip.Addr, error)) *Caller {
+	return &Caller{version: version, denied: denied, callTime: callTime, transport: &http.Transport{
 		// An address may be that of another pod a moment later: no connection is used twice.
 		DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,
 	}}
 }
 
-// Call sends one request without a body to pod, and a token if there is one. Port is the name or number of a declared port, path has the query.
-// It succeeds if the pod answers with 2xx within 5 seconds, and returns the first MiB of the answer. What the pod has to do with an error is an
-// *Error; after another one, nothing was sent.
-func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, method, port, path, token string) (answer []byte, err error) {
-	err = c.options.Gate.Do(ctx, pod, func(ctx context.Context) error {
-		answer, err = c.call(ctx, pod, method, port, path, token)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("call pod %s/%s: %w", pod.Workload.Namespace, pod.Name, err)
-	}
-	return answer, nil
-}
-
-func (c *Caller) call(ctx context.Context, pod workload.RunningPod, method, port, path, token string) ([]byte, error) {
+// Call sends a request without a body to pod, and a token if there is one. It succeeds if the pod answers with 2xx within 5 seconds, and returns the
+// first MiB of the answer. What the pod has to do with an error is an *Error; after another one, nothing was sent.
+func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, r dialect.Request, token string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.callTime)
 	defer cancel()
-	var denied []netip.Addr
-	if c.options.Denied != nil {
-		var err error
-		if denied, err = c.options.Denied(ctx); err != nil {
-			return nil, err
-		}
-	}
-	u, err := target(pod, method, port, path, denied)
+	denied, err := c.denied(ctx)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), http.NoBody)
+	at, err := target(pod, r.Port, denied)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, "http://"+at+r.Path, http.NoBody)
 	if err != nil {
 		return nil, refusal("no request can be made of the path")
 	}
-	req.Header.Set("User-Agent", "reroll/"+c.options.Version)
+	req.Header.Set("User-Agent", "reroll/"+c.version)
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, refusal("the token is not one word of printable characters")
 	}
@@ -100,8 +76,9 @@ func (c *Caller) call(ctx context.Context, pod workload.RunningPod, method, port
 		return nil, unanswered(ctx, err)
 	}
 	defer got.Body.Close()
-	if got.StatusCode < 200 || got.StatusCode > 299 {
-		return nil, &Error{Status: got.StatusCode}
+	if code := got.StatusCode; code < 200 || code > 299 {
+		later := slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}, code)
+		return nil, &Error{strings.TrimSpace(fmt.Sprintf("answered with status %d %s", code, http.StatusText(code))), code >= 300 && code < 500 && !later}
 	}
 	answer, err := io.ReadAll(io.LimitReader(got.Body, maxAnswerBytes))
 	if err != nil {
@@ -110,43 +87,69 @@ func (c *Caller) call(ctx context.Context, pod workload.RunningPod, method, port
 	return answer, nil
 }
 
-// Error is why a pod was not asked, or did not answer with success.
+// Error is why a pod was not asked, or did not answer with success. It has nothing of an answer but the status.
 type Error struct {
-	// Status is that of the answer; 0 if there was none.
-	Status int
-	// why is set if there was none.
-	why string
-	// never says that the request is not sent as long as pod and annotation are what they are.
-	never bool
+	why     string
+	refused bool
 }
 
-func refusal(why string) error { return &Error{why: why, never: true} }
+// Error says why.
+func (e *Error) Error() string { return e.why }
 
-// Error names the status and nothing else of the answer.
-func (e *Error) Error() string {
-	if e.why != "" {
-		return e.why
-	}
-	return strings.TrimSpace(fmt.Sprintf("answered with status %d %s", e.Status, http.StatusText(e.Status)))
-}
+// Refused reports whether the same call fails until something is changed.
+func (e *Error) Refused() bool { return e.refused }
 
-// Refused reports whether the same call fails until something is changed: a redirect, and 4xx without the three that ask for patience.
-func (e *Error) Refused() bool {
-	switch e.Status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return false
-	}
-	return e.never || e.Status >= 300 && e.Status < 500
-}
+func refusal(why string) error { return &Error{why, true} }
 
 // unanswered returns an error about a request without a whole answer. That of net/http may quote the pod.
 func unanswered(ctx context.Context, err error) error {
+	why := "no HTTP answer: the port may require TLS, or a service mesh refuse connections without mTLS"
 	var code syscall.Errno
-	switch {
-	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
-		return &Error{why: "no whole answer in time"}
-	case errors.As(err, &code):
-		return &Error{why: "no answer: " + code.Error()}
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+		why = "no whole answer in time"
+	} else if errors.As(err, &code) {
+		why = "no answer: " + code.Error()
 	}
-	return &Error{why: "no HTTP answer: the port may require TLS, or a service mesh refuse connections without mTLS"}
+	return &Error{why, false}
+}
+
+// metadata are addresses at which clouds serve credentials of nodes, besides link-local ones.
+var metadata = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16")}
+
+// target returns the address and port of a request to pod, or why there must be none. Denied are addresses besides those that no pod can have.
+func target(pod workload.RunningPod, port string, denied []netip.Addr) (string, error) {
+	address, err := addressOf(pod, denied)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range pod.Ports {
+		if number := strconv.Itoa(int(p.Number)); port == p.Name || port == number {
+			return net.JoinHostPort(address.String(), number), nil
+		}
+	}
+	return "", refusal("no container of the pod declares this TCP port")
+}
+
+// addressOf returns the pod's own address.
+func addressOf(pod workload.RunningPod, denied []netip.Addr) (netip.Addr, error) {
+	if pod.HostNetwork {
+		return netip.Addr{}, refusal("the pod has the network of its node")
+	}
+	if pod.Address == "" {
+		return netip.Addr{}, &Error{"the pod has no address yet", false}
+	}
+	address, err := netip.ParseAddr(pod.Address)
+	address = address.Unmap()
+	switch {
+	case err != nil, address.Zone() != "", !address.IsGlobalUnicast(), slices.Contains(metadata, address):
+		return netip.Addr{}, refusal("the address in the pod's status cannot be that of a pod")
+	case slices.Contains(denied, address):
+		return netip.Addr{}, refusal("the address in the pod's status is that of an API server")
+	case slices.ContainsFunc(pod.NodeAddresses, func(text string) bool {
+		node, err := netip.ParseAddr(text)
+		return err == nil && node.Unmap() == address
+	}):
+		return netip.Addr{}, refusal("the address in the pod's status is that of its node")
+	}
+	return address, nil
 }

@@ -137,8 +137,9 @@ func (m *Metrics) begin() {
 	for _, result := range []Attempt{Done, Gone, Outdated, Refused, Failed} {
 		m.attempts.WithLabelValues(string(result))
 	}
-	m.called.WithLabelValues(answered)
-	m.called.WithLabelValues(unanswered)
+	for _, result := range resultOf {
+		m.called.WithLabelValues(result)
+	}
 	for _, result := range reloader.RolloutResults {
 		m.rollouts.WithLabelValues(string(result))
 	}
@@ -184,17 +185,11 @@ func (m *Metrics) Held(reason reloader.Reason) { m.held.WithLabelValues(string(r
 // Attempted counts an attempt to patch a workload or to call a webhook.
 func (m *Metrics) Attempted(result Attempt) { m.attempts.WithLabelValues(string(result)).Inc() }
 
-// The results of calls to pods.
-const answered, unanswered = "answered", "failed"
+// resultOf is the result of a call to a pod, by whether it succeeded.
+var resultOf = map[bool]string{true: "answered", false: "failed"}
 
 // Called counts a pod that was asked to reload.
-func (m *Metrics) Called(success bool) {
-	result := unanswered
-	if success {
-		result = answered
-	}
-	m.called.WithLabelValues(result).Inc()
-}
+func (m *Metrics) Called(success bool) { m.called.WithLabelValues(resultOf[success]).Inc() }
 
 // Rolled counts a roll that succeeded or failed, as Stakater Reloader does.
 func (m *Metrics) Rolled(namespace string, success bool) {

@@ -45,40 +45,50 @@ type Hot struct {
 // Request is what a pod is asked over HTTP. Port is the name or number of a port, and Path starts with a slash and may have a query.
 type Request struct{ Method, Port, Path string }
 
-const (
-	// maxPath bounds a path, maxCommand the text of a command.
-	maxPath, maxCommand = 1024, 4096
-	rollsInstead        = "the workload rolls by the installation's strategy"
-)
+// maxPath bounds a path, maxCommand the text of a command.
+const maxPath, maxCommand = 1024, 4096
 
-// hotKey is an annotation that belongs to some of the strategies.
-type hotKey struct {
-	key  string
-	of   []string
-	read func(w *workload.Workload, value string, h *Hot) error
+// hotKeys are the annotations of the strategies, by the strategies that they belong to.
+var hotKeys = []struct {
+	key string
+	of  []string
+}{
+	{OwnPrefix + "http-reload", []string{HTTP}},
+	{OwnPrefix + "http-verify", []string{HTTP}},
+	{OwnPrefix + "http-token", []string{HTTP}},
+	{OwnPrefix + "http-fallback", HotStrategies},
+	{OwnPrefix + "exec-reload", []string{Exec}},
+	{OwnPrefix + "exec-container", []string{Exec}},
 }
 
-var hotKeys = []hotKey{
-	{OwnPrefix + "http-reload", []string{HTTP}, func(_ *workload.Workload, value string, h *Hot) (err error) {
+// read takes the value of one annotation.
+func (h *Hot) read(w *workload.Workload, key, value string) (err error) {
+	switch strings.TrimPrefix(key, OwnPrefix) {
+	case "http-reload":
 		h.Reload, err = ParseRequest(value)
-		return err
-	}},
-	{OwnPrefix + "http-verify", []string{HTTP}, readVerify},
-	{OwnPrefix + "http-token", []string{HTTP}, func(w *workload.Workload, value string, h *Hot) error {
+	case "http-verify":
+		err = h.readVerify(value)
+	case "http-token":
 		h.Token = value
 		if (reloader.Config{Kind: reloader.Secret, Namespace: w.Namespace, Name: value}).Validate() != nil || value == "" {
-			return fmt.Errorf("%.40q is not the name of a Secret", value)
+			err = fmt.Errorf("%.40q is not the name of a Secret", value)
 		}
-		return nil
-	}},
-	{OwnPrefix + "http-fallback", HotStrategies, func(_ *workload.Workload, value string, h *Hot) error {
+	case "http-fallback":
 		if h.Fallback = false; value != "none" {
-			return fmt.Errorf("%.40q is not valid: the only value is none", value)
+			err = fmt.Errorf("%.40q is not valid: the only value is none", value)
 		}
-		return nil
-	}},
-	{OwnPrefix + "exec-reload", []string{Exec}, readCommand},
-	{OwnPrefix + "exec-container", []string{Exec}, readContainer},
+	case "exec-reload":
+		bad := json.Unmarshal([]byte(value), &h.Command)
+		if bad != nil || len(h.Command) == 0 || h.Command[0] == "" || len(value) > maxCommand || strings.Contains(strings.Join(h.Command, ""), "\x00") {
+			err = fmt.Errorf(`it is not a list of words in JSON, such as ["nginx","-s","reload"], of at most %d characters`, maxCommand)
+		}
+	case "exec-container":
+		h.Container = value
+		if !slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == value }) {
+			err = fmt.Errorf("%.70q is not a container of the pod template", value)
+		}
+	}
+	return err
 }
 
 // hotChoices are the Choices for hotKeys. They only report faults: chooseHot reads all values together.
@@ -88,8 +98,8 @@ func hotChoices() (choices []Choice) {
 			if !slices.Contains(k.of, w.Annotations[strategyKey]) {
 				return fmt.Errorf("it needs %s: %s", strategyKey, strings.Join(k.of, ", "))
 			}
-			return k.read(w, value, &Hot{})
-		}, rollsInstead})
+			return new(Hot).read(w, k.key, value)
+		}, "the workload rolls by the installation's strategy"})
 	}
 	return choices
 }
@@ -99,19 +109,20 @@ func chooseHot(w *workload.Workload, strategy string, chosen *Chosen) error {
 	h := &Hot{Strategy: strategy, Fallback: true}
 	for _, k := range hotKeys {
 		value, said := w.Annotations[k.key]
-		if said && slices.Contains(k.of, strategy) && k.read(w, value, h) != nil {
+		if said && slices.Contains(k.of, strategy) && h.read(w, k.key, value) != nil {
 			return nil // the Problem is that of its own key
 		}
 	}
-	switch containers := w.Template.Containers; {
+	if containers := w.Template.Containers; strategy == Exec && len(containers) == 1 {
+		h.Container = containers[0].Name
+	}
+	switch {
 	case strategy == HTTP && h.Reload.Path == "":
 		return errors.New("http needs " + OwnPrefix + "http-reload")
 	case strategy == Exec && len(h.Command) == 0:
 		return errors.New("exec needs " + OwnPrefix + "exec-reload")
-	case strategy == Exec && h.Container == "" && len(containers) > 1:
+	case strategy == Exec && h.Container == "":
 		return errors.New("exec needs " + OwnPrefix + "exec-container, since the pod has several containers")
-	case strategy == Exec && h.Container == "" && len(containers) == 1:
-		h.Container = containers[0].Name
 	}
 	chosen.Hot = h
 	return nil
@@ -138,12 +149,11 @@ func ParseRequest(text string) (Request, error) {
 	}
 	r := Request{Method: method, Port: port, Path: "/" + path}
 	odd := func(c rune) bool { return c <= ' ' || c > '~' || c == '\\' || c == '#' }
+	u, err := url.ParseRequestURI(r.Path)
 	if len(r.Path) > maxPath || strings.HasPrefix(path, "/") || strings.ContainsFunc(r.Path, odd) {
 		return Request{}, fmt.Errorf("the path has a character that is not allowed, or more than %d characters", maxPath)
-	}
-	u, err := url.ParseRequestURI(r.Path)
-	if err != nil || u.Host != "" || u.RequestURI() != r.Path || slices.Contains(strings.Split(u.Path, "/"), "..") {
-		return Request{}, errors.New("the path is not valid in a URL, or contains ..")
+	} else if err != nil || u.Host != "" || u.RequestURI() != r.Path || slices.Contains(strings.Split(u.Path, "/"), "..") {
+		return Request{}, errors.New("the path is not valid in a URL, or has .. in it")
 	}
 	return r, nil
 }
@@ -151,7 +161,7 @@ func ParseRequest(text string) (Request, error) {
 // metricName is that of Prometheus.
 var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]{0,199}$`)
 
-func readVerify(_ *workload.Workload, value string, h *Hot) (err error) {
+func (h *Hot) readVerify(value string) (err error) {
 	request := value
 	if i := strings.LastIndexByte(value, ' '); i > strings.IndexByte(value, ' ') {
 		request, h.Metric = value[:i], value[i+1:]
@@ -163,22 +173,6 @@ func readVerify(_ *workload.Workload, value string, h *Hot) (err error) {
 		err = errors.New("it does not start with GET")
 	}
 	return err
-}
-
-func readCommand(_ *workload.Workload, value string, h *Hot) error {
-	err := json.Unmarshal([]byte(value), &h.Command)
-	if err != nil || len(h.Command) == 0 || h.Command[0] == "" || len(value) > maxCommand || strings.Contains(strings.Join(h.Command, ""), "\x00") {
-		return fmt.Errorf(`it is not a list of words in JSON, such as ["nginx","-s","reload"], of at most %d characters`, maxCommand)
-	}
-	return nil
-}
-
-func readContainer(w *workload.Workload, value string, h *Hot) error {
-	h.Container = value
-	if !slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == value }) {
-		return fmt.Errorf("%.70q is not a container of the pod template", value)
-	}
-	return nil
 }
 
 // Restarts says why a change of c restarts the pods although Chosen.Hot is there: the installation does not allow it, or they would not see the change.
@@ -200,25 +194,21 @@ func (p *Plan) Restarts(c reloader.Config, enabled, exec bool) string {
 		return "the pod template does not refer to " + c.String()
 	default:
 		for _, u := range r.Uses {
-			if why := frozen(w, u); why != "" {
-				return c.String() + " " + why + ", so running pods do not see its changes"
+			why := ""
+			switch {
+			case u.How != workload.UseVolume && u.How != workload.UseProjectedVolume:
+				why = "is used as " + u.How
+			case u.Container == "":
+				why = "is mounted by no container"
+			case u.SubPath:
+				why = "is mounted with subPath by container " + u.Container
+			case slices.Contains(w.Template.Init, u.Container):
+				why = "is read by init container " + u.Container
+			default:
+				continue
 			}
+			return c.String() + " " + why + ", so running pods do not see its changes"
 		}
 		return ""
 	}
-}
-
-// frozen says why running containers do not see changes by this use; empty if they do.
-func frozen(w *workload.Workload, u reloader.Use) string {
-	switch {
-	case u.How != workload.UseVolume && u.How != workload.UseProjectedVolume:
-		return "is used as " + u.How
-	case u.Container == "":
-		return "is mounted by no container"
-	case u.SubPath:
-		return "is mounted with subPath by container " + u.Container
-	case slices.Contains(w.Template.Init, u.Container):
-		return "is read by init container " + u.Container
-	}
-	return ""
 }

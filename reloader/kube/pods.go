@@ -39,8 +39,6 @@ const (
 // Pods finds the running pods of workloads, refreshes their volumes and runs commands in them.
 type Pods struct {
 	cluster *Cluster
-	// execTime bounds a command.
-	execTime time.Duration
 	// mu guards servers, which were read at readAt.
 	mu      sync.Mutex
 	servers []netip.Addr
@@ -48,7 +46,7 @@ type Pods struct {
 }
 
 // NewPods returns what reaches pods through the connection of c. What it writes passes the fence of c.
-func NewPods(c *Cluster) *Pods { return &Pods{cluster: c, execTime: execTime} }
+func NewPods(c *Cluster) *Pods { return &Pods{cluster: c} }
 
 // Running returns the pods of w that run and are not being deleted. It fails if a running pod that w selects does not say whether it is of w.
 func (p *Pods) Running(ctx context.Context, w *workload.Workload) (found []workload.RunningPod, err error) {
@@ -70,7 +68,7 @@ func (p *Pods) Running(ctx context.Context, w *workload.Workload) (found []workl
 			return fmt.Errorf("pod %s/%s: its controller does not say whether it is of %s", pod.Namespace, pod.Name, w.Ref())
 		}
 		if owns {
-			found = append(found, w.RunningPodOf(pod))
+			found = append(found, workload.RunningPodOf(pod))
 		}
 		return nil
 	})
@@ -82,12 +80,12 @@ func (p *Pods) Running(ctx context.Context, w *workload.Workload) (found []workl
 
 // Refresh writes value into the annotation workload.RefreshKey of pod, so that its kubelet refreshes the volumes at once. A value that it has
 // already changes nothing. The error is NotFound if the pod is gone, or another one has its name.
-func (p *Pods) Refresh(ctx context.Context, w *workload.Workload, pod workload.RunningPod, value string) error {
+func (p *Pods) Refresh(ctx context.Context, pod workload.RunningPod, value string) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]string{workload.RefreshKey: value}}})
 	if err != nil {
 		return fmt.Errorf("encode the patch of pod %s: %w", pod.Name, err)
 	}
-	_, err = p.cluster.client.CoreV1().Pods(w.Namespace).Patch(ctx, pod.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	_, err = p.cluster.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
 	if cause, found := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid); found && cause.Field == "metadata.uid" {
 		return apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
 	}
@@ -157,68 +155,37 @@ var (
 	errExec = errors.New("the command could not be run")
 )
 
-// ExitError is the exit code of a command that failed.
-type ExitError int
-
-// Error names the code and nothing that the command wrote.
-func (e ExitError) Error() string { return fmt.Sprintf("the command ended with exit code %d", int(e)) }
-
-// Exec runs a command without input in a container of pod. Whatever it writes is thrown away. The error is an ExitError, or one of the
-// Kubernetes API, or says which limit the command broke.
-func (p *Pods) Exec(ctx context.Context, w *workload.Workload, pod workload.RunningPod, container string, command []string) error {
-	executor, err := p.executor(w.Namespace, pod.Name, container, command)
+// Exec runs a command without input in a container of pod. Whatever it writes is thrown away. The error is one of the Kubernetes
+// API, or has the exit code, or says which limit the command broke.
+func (p *Pods) Exec(ctx context.Context, pod workload.RunningPod, container string, command []string) error {
+	address := p.cluster.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stderr: true}, scheme.ParameterCodec).URL()
+	executor, err := remotecommand.NewWebSocketExecutor(p.cluster.fence.around(p.cluster.config), http.MethodGet, address.String())
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.execTime, errExecTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, execTime, errExecTime)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ctx = klog.NewContext(ctx, klog.Logger{}) // a connection that is cut is not worth a line of the log
 	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stderr: &limited{left: execBytes, full: func() { stop(errExecOutput) }}})
 	var exit exec.CodeExitError
+	var refused *httpstream.UpgradeFailureError
+	var status *apierrors.StatusError
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &exit):
-		return ExitError(exit.Code)
+		return fmt.Errorf("the command ended with exit code %d", exit.Code)
 	case errors.Is(err, ErrLeadershipLost):
 		return ErrLeadershipLost
-	}
-	if refused := refusal(err); refused != nil {
-		return refused
+	case errors.As(err, &refused) && errors.As(refused.Cause, &status):
+		return status
 	}
 	return errExec
-}
-
-// refusal returns the answer with which the API server refused a WebSocket; nil if err is another one.
-func refusal(err error) error {
-	if failed, ok := errors.AsType[*httpstream.UpgradeFailureError](err); ok {
-		if status, ok := errors.AsType[*apierrors.StatusError](failed.Cause); ok {
-			return status
-		}
-	}
-	return nil
-}
-
-// executor connects by a WebSocket, and by SPDY if the API server or a proxy in between does not know the former; no command was run then.
-func (p *Pods) executor(namespace, pod, container string, command []string) (remotecommand.Executor, error) {
-	address := p.cluster.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stderr: true}, scheme.ParameterCodec).URL()
-	config := p.cluster.fence.around(p.cluster.config)
-	socket, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, address.String())
-	if err != nil {
-		return nil, err
-	}
-	spdy, err := remotecommand.NewSPDYExecutor(config, http.MethodPost, address)
-	if err != nil {
-		return nil, err
-	}
-	return remotecommand.NewFallbackExecutor(socket, spdy, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) && refusal(err) == nil || httpstream.IsHTTPSProxyError(err)
-	})
 }
 
 // limited throws away what is written and calls full once that is too much.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -60,13 +61,11 @@ func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
 	case c.Status != nil && c.Status.Notifies:
 		return Notified, say(NotRolled, reloader.ReasonNotified, "A webhook would be called instead of rolling it.", "")
 	default:
-		fate := RollsNow
-		if v.Message = "It would roll"; c.without(e) != "" {
-			v.Message = "It " + c.without(e)
-		}
-		if c.without(e) != "" && e.Restarts == "" {
+		fate, without := RollsNow, c.without(e)
+		if without != "" && e.Restarts == "" {
 			fate = Reloads
 		}
+		v.Message = "It " + cmp.Or(without, "would roll")
 		if text := counting.String(); len(keys) == 0 && counts != nil && text != "" {
 			v.Message += " if a key changes that counts: " + shortened(text)
 		}

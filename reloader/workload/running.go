@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // RefreshKey is the pod annotation that is changed so that the kubelet refreshes the volumes of the pod at once.
@@ -15,9 +13,7 @@ const RefreshKey = "reroll.dev/refresh"
 
 // RunningPod is a pod that can be asked to reload. What is in its status is foreign input: the address may be anything.
 type RunningPod struct {
-	Name, UID string
-	// Workload is the one that the pod is of.
-	Workload reloader.WorkloadRef
+	Namespace, Name, UID string
 	// Address is the IP address of the pod; with HostNetwork it is that of the node. It is empty until the pod has one.
 	Address     string
 	HostNetwork bool
@@ -29,9 +25,8 @@ type RunningPod struct {
 	Created, Started time.Time
 	// Refreshed is the value of RefreshKey.
 	Refreshed string
-	// Ports are the TCP ports that the containers declare, and Containers the names of these. Init containers do not count.
-	Ports      []Port
-	Containers []string
+	// Ports are the TCP ports that the containers declare. Init containers do not count.
+	Ports []Port
 }
 
 // Port is a declared TCP port. Its name may be empty.
@@ -40,35 +35,25 @@ type Port struct {
 	Number int32
 }
 
-// RunningPodOf returns pod as one of w that can be asked to reload.
-func (w *Workload) RunningPodOf(pod *corev1.Pod) RunningPod {
+// RunningPodOf returns pod as one that can be asked to reload.
+func RunningPodOf(pod *corev1.Pod) RunningPod {
 	p := RunningPod{
-		Name: pod.Name, UID: string(pod.UID), Workload: w.Ref(), Address: pod.Status.PodIP, HostNetwork: pod.Spec.HostNetwork,
+		Name: pod.Name, UID: string(pod.UID), Namespace: pod.Namespace, Address: pod.Status.PodIP, HostNetwork: pod.Spec.HostNetwork,
 		Node: pod.Spec.NodeName, Created: pod.CreationTimestamp.Time, Refreshed: pod.Annotations[RefreshKey],
 	}
-	for _, address := range pod.Status.HostIPs {
+	for _, address := range append(pod.Status.HostIPs, corev1.HostIP{IP: pod.Status.HostIP}) {
 		p.NodeAddresses = append(p.NodeAddresses, address.IP)
 	}
-	if address := pod.Status.HostIP; address != "" {
-		p.NodeAddresses = append(p.NodeAddresses, address)
-	}
-	all := true
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
-		p.Containers = append(p.Containers, c.Name)
 		for _, port := range c.Ports {
 			if port.Protocol == corev1.ProtocolTCP || port.Protocol == "" {
 				p.Ports = append(p.Ports, Port{Name: port.Name, Number: port.ContainerPort})
 			}
 		}
-		at := startOf(c.Name, pod.Status.ContainerStatuses, false).At
-		all = all && !at.IsZero()
-		if p.Started.IsZero() || at.Before(p.Started) {
-			p.Started = at
+		if at := startOf(c.Name, pod.Status.ContainerStatuses, false).At; i == 0 || at.Before(p.Started) {
+			p.Started = at // a container that does not run has the zero time
 		}
-	}
-	if !all {
-		p.Started = time.Time{}
 	}
 	return p
 }
@@ -85,20 +70,13 @@ var hashLabels = map[string]struct{ label, kind string }{
 func (w *Workload) Owns(pod *corev1.Pod) (owns, known bool) {
 	owner := metav1.GetControllerOf(pod)
 	between, indirect := hashLabels[w.Kind]
-	switch {
-	case owner == nil:
-		return false, true
-	case !indirect:
-		return owner.UID == w.UID, true
-	case owner.Kind != between.kind:
-		return false, true
+	if owner == nil || !indirect || owner.Kind != between.kind {
+		return owner != nil && !indirect && owner.UID == w.UID, true
 	}
 	hash := pod.Labels[between.label]
 	if w.Kind == DeploymentConfig.Kind { // here it is the whole name
 		hash = hash[strings.LastIndexByte(hash, '-')+1:]
 	}
-	if hash == "" || strings.Contains(hash, "-") || !strings.HasSuffix(owner.Name, "-"+hash) {
-		return false, false
-	}
-	return owner.Name == w.Name+"-"+hash, true
+	known = hash != "" && !strings.Contains(hash, "-") && strings.HasSuffix(owner.Name, "-"+hash)
+	return known && owner.Name == w.Name+"-"+hash, known
 }

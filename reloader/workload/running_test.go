@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -21,7 +20,7 @@ func TestRunningPodOf(t *testing.T) {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(at)}}}
 	}
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "web-a", UID: "u", CreationTimestamp: metav1.NewTime(noon), Annotations: map[string]string{workload.RefreshKey: "7"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-a", UID: "u", CreationTimestamp: metav1.NewTime(noon), Annotations: map[string]string{workload.RefreshKey: "7"}},
 		Spec: corev1.PodSpec{
 			NodeName: "n", HostNetwork: true,
 			InitContainers: []corev1.Container{{Name: "init", Ports: []corev1.ContainerPort{{Name: "init", ContainerPort: 1}}}},
@@ -35,17 +34,16 @@ func TestRunningPodOf(t *testing.T) {
 			ContainerStatuses: []corev1.ContainerStatus{runs("side", noon.Add(time.Hour)), runs("main", noon.Add(time.Minute))},
 		},
 	}
-	w := &workload.Workload{Kind: "Deployment", ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	want := workload.RunningPod{
-		Name: "web-a", UID: "u", Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "web"}, Address: "10.1.0.9", HostNetwork: true,
+		Name: "web-a", UID: "u", Namespace: "shop", Address: "10.1.0.9", HostNetwork: true,
 		Node: "n", NodeAddresses: []string{"192.168.0.4", "fd01::4", "192.168.0.4"}, Created: noon, Started: noon.Add(time.Minute), Refreshed: "7",
-		Ports: []workload.Port{{Name: "web", Number: 8080}, {Number: 9090}}, Containers: []string{"main", "side"},
+		Ports: []workload.Port{{Name: "web", Number: 8080}, {Number: 9090}},
 	}
-	if diff := cmp.Diff(want, w.RunningPodOf(pod)); diff != "" {
+	if diff := cmp.Diff(want, workload.RunningPodOf(pod)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
-	if got := w.RunningPodOf(pod).Started; !got.IsZero() {
+	if got := workload.RunningPodOf(pod).Started; !got.IsZero() {
 		t.Errorf("with a container that waits the pod started at %s", got)
 	}
 }
@@ -59,20 +57,15 @@ func TestOwns(t *testing.T) {
 		labels                      map[string]string
 		want                        string
 	}{
-		"of a StatefulSet":               {"StatefulSet", "StatefulSet", "web", "u", nil, yes},
-		"of one of that name before":     {"StatefulSet", "StatefulSet", "web", "before", nil, no},
-		"of a Deployment":                {"Deployment", "ReplicaSet", "web-5d4f", "rs", map[string]string{"pod-template-hash": "5d4f"}, yes},
-		"of a Deployment next to it":     {"Deployment", "ReplicaSet", "web-api-5d4f", "rs", map[string]string{"pod-template-hash": "5d4f"}, no},
-		"of a Deployment with its start": {"Deployment", "ReplicaSet", "we-5d4f", "rs", map[string]string{"pod-template-hash": "5d4f"}, no},
-		"of an adopted ReplicaSet":       {"Deployment", "ReplicaSet", "handmade", "rs", map[string]string{"pod-template-hash": "5d4f"}, open},
-		"of a ReplicaSet without hash":   {"Deployment", "ReplicaSet", "web-5d4f", "rs", nil, open},
-		"with a forged hash":             {"Deployment", "ReplicaSet", "web-api-5d4f", "rs", map[string]string{"pod-template-hash": "api-5d4f"}, open},
-		"of a StatefulSet of its labels": {"Deployment", "StatefulSet", "web", "u", nil, no},
-		"of nothing":                     {"Deployment", "", "", "", map[string]string{"pod-template-hash": "5d4f"}, no},
-		"of a Rollout":                   {"Rollout", "ReplicaSet", "web-5d4f", "rs", map[string]string{"rollouts-pod-template-hash": "5d4f"}, yes},
-		"of the Deployment of a Rollout": {"Rollout", "ReplicaSet", "web-5d4f", "rs", map[string]string{"pod-template-hash": "5d4f"}, open},
-		"of a DeploymentConfig":          {"DeploymentConfig", "ReplicationController", "web-3", "rc", map[string]string{"deployment": "web-3"}, yes},
-		"of another DeploymentConfig":    {"DeploymentConfig", "ReplicationController", "web-api-3", "rc", map[string]string{"deployment": "web-api-3"}, no},
+		"of a StatefulSet":           {"StatefulSet", "StatefulSet", "web", "u", nil, yes},
+		"of one of that name before": {"StatefulSet", "StatefulSet", "web", "before", nil, no},
+		"of a Deployment":            {"Deployment", "ReplicaSet", "web-5d4f", "rs", map[string]string{"pod-template-hash": "5d4f"}, yes},
+		"of a Deployment next to it": {"Deployment", "ReplicaSet", "web-api-5d4f", "rs", map[string]string{"pod-template-hash": "5d4f"}, no},
+		"of an adopted ReplicaSet":   {"Deployment", "ReplicaSet", "handmade", "rs", map[string]string{"pod-template-hash": "5d4f"}, open},
+		"with a forged hash":         {"Deployment", "ReplicaSet", "web-api-5d4f", "rs", map[string]string{"pod-template-hash": "api-5d4f"}, open},
+		"of nothing":                 {"Deployment", "", "", "", map[string]string{"pod-template-hash": "5d4f"}, no},
+		"of a Rollout":               {"Rollout", "ReplicaSet", "web-5d4f", "rs", map[string]string{"rollouts-pod-template-hash": "5d4f"}, yes},
+		"of a DeploymentConfig":      {"DeploymentConfig", "ReplicationController", "web-3", "rc", map[string]string{"deployment": "web-3"}, yes},
 	} {
 		w := &workload.Workload{Kind: test.kind, ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u"}}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: test.labels}}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"strconv"
+	"net/netip"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,32 +13,22 @@ import (
 )
 
 // RunPod creates a running pod of a Deployment whose pods have the label app with its name. No kubelet runs it: h answers at its port web until ctx
-// ends, at an address of this machine that is not its loopback, which Reroll does not call.
+// ends, at all addresses of this machine. That of the pod is not its loopback, which Reroll does not call.
 func RunPod(ctx context.Context, client kubernetes.Interface, namespace, deployment, name string, h http.Handler) error {
-	route, err := (&net.Dialer{}).DialContext(ctx, "udp", "198.51.100.1:9") // this sends nothing
+	route, err := (&net.Dialer{}).DialContext(ctx, "udp4", "198.51.100.1:9") // this sends nothing
 	if err != nil {
 		return err
 	}
 	defer route.Close()
-	address, _, err := net.SplitHostPort(route.LocalAddr().String())
-	if err != nil {
-		return err
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(address, "0"))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", ":0")
 	if err != nil {
 		return err
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	_, text, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		return err
-	}
-	port, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		return err
-	}
+	address := netip.MustParseAddrPort(route.LocalAddr().String()).Addr().String()
+	port := int32(netip.MustParseAddrPort(listener.Addr().String()).Port())
 	controller := true
 	const hash = "5d4f8c7b9"
 	pod, err := client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
@@ -46,7 +36,7 @@ func RunPod(ctx context.Context, client kubernetes.Interface, namespace, deploym
 			Name: deployment + "-" + hash + "-" + name, Labels: map[string]string{"app": deployment, "pod-template-hash": hash},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: deployment + "-" + hash, UID: "unknown", Controller: &controller}},
 		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example/main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(port)}}}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example/main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: port}}}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return err

@@ -5,10 +5,8 @@ import (
 
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/dispatcher"
-	"github.com/reroll-dev/reroll/dispatcher/hot"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -65,23 +63,6 @@ func (alerter) Complain(*workload.Workload, string) {}
 
 // Stalled sends no message: an alert is about a reload.
 func (alerter) Stalled(*workload.Workload, string) {}
-
-// hotReload returns what reloads running pods: calls and commands pass one gate.
-func hotReload(cluster *kube.Cluster, version string) (dispatcher.Pods, dispatcher.Caller) {
-	pods, gate := kube.NewPods(cluster), &hot.Gate{}
-	return gatedPods{pods, gate}, hot.New(hot.Options{Version: version, Denied: pods.Servers, Gate: gate})
-}
-
-// gatedPods has commands wait for their turn.
-type gatedPods struct {
-	*kube.Pods
-	gate *hot.Gate
-}
-
-// Exec runs a command once the gate lets it.
-func (g gatedPods) Exec(ctx context.Context, w *workload.Workload, pod workload.RunningPod, container string, command []string) error {
-	return g.gate.Do(ctx, pod, func(ctx context.Context) error { return g.Pods.Exec(ctx, w, pod, container, command) })
-}
 
 // webhookCaller calls a webhook in the place of a roll.
 type webhookCaller struct{ *notify.Webhook }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/dispatcher/hot"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -147,7 +148,8 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		},
 	}
 	if s.HotReload.Enabled {
-		o.Pods, o.Caller = hotReload(cluster, p.version)
+		pods := kube.NewPods(cluster)
+		o.Pods, o.Caller = pods, hot.New(p.version, pods.Servers)
 	}
 	if p.member != nil {
 		o.Copies = p.member
