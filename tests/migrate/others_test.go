@@ -100,9 +100,7 @@ func (s shop) config(t *testing.T, name string) given {
 		t.Fatal(err)
 	}
 	g, err := s.given(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return g
 }
 

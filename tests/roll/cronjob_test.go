@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // makeCronJob creates a CronJob that starts nothing by itself while a test runs, and returns its namespace and name.
@@ -25,18 +27,14 @@ func makeCronJob(t *testing.T) (namespace, name string) {
 			},
 		},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return namespace, name
 }
 
 func jobsIn(t *testing.T, namespace string) []batchv1.Job {
 	t.Helper()
 	list, err := cluster.Client().BatchV1().Jobs(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return list.Items
 }
 

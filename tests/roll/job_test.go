@@ -15,6 +15,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // makeJob creates a Job named "import" in a namespace. Nothing acts on it.
@@ -32,9 +33,7 @@ func makeJob(t *testing.T, namespace string, change func(*batchv1.Job)) {
 func getJob(t *testing.T, namespace string) *batchv1.Job {
 	t.Helper()
 	job, err := cluster.Client().BatchV1().Jobs(namespace).Get(t.Context(), "import", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return job
 }
 
@@ -42,9 +41,7 @@ func getJob(t *testing.T, namespace string) *batchv1.Job {
 func kept(t *testing.T, uid types.UID) int {
 	t.Helper()
 	list, err := cluster.Client().CoreV1().Secrets(own).List(t.Context(), metav1.ListOptions{LabelSelector: kube.ManifestLabel})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	n := 0
 	for i := range list.Items {
 		if list.Items[i].Type == kube.ManifestType && list.Items[i].Name == "reroll-job-"+string(uid) {
@@ -82,9 +79,7 @@ func TestJobIsRecreated(t *testing.T) {
 	w := read(t, c, "Job", namespace, "import")
 	r := rollOf(t, w)
 	rolled, err := c.Roll(t.Context(), w, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	job := getJob(t, namespace)
 	if rolled.UID != job.UID || job.Labels["team"] != "a" || job.Annotations["note"] != "n" || job.Annotations[stamp] == "" {
 		t.Errorf("rolled %s, Job %s with labels %v, annotations %v", rolled.UID, job.UID, job.Labels, job.Annotations)
@@ -143,9 +138,7 @@ func TestJobIsNeverLost(t *testing.T) {
 				}
 				if p.live(); !how.continues {
 					c = connect(t, cluster.Kubeconfig())
-					if err := c.RecoverJobs(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					line.Must(t, c.RecoverJobs(t.Context()))
 				}
 				if _, err := c.Roll(t.Context(), w, r); err != nil && !outrun(err) {
 					t.Errorf("the roll once more: %v", err)
@@ -180,9 +173,7 @@ func TestLateDeleteLosesNoJob(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := c.RecoverJobs(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, c.RecoverJobs(t.Context()))
 			if job := getJob(t, namespace); job.UID != w.UID {
 				t.Fatal("the Job was recreated before it was deleted")
 			}
@@ -252,9 +243,7 @@ func TestJobWithFinalizerIsRecreatedOnceItIsGone(t *testing.T) {
 		t.Errorf("while the old Job exists: %v, %d manifests", err, kept(t, w.UID))
 	}
 	patchJob(t, namespace, string(letGo))
-	if err := c.RecoverJobs(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, c.RecoverJobs(t.Context()))
 	job := getJob(t, namespace)
 	if diff := cmp.Diff([]string{"example.test/held"}, job.Finalizers); diff != "" || job.UID == w.UID {
 		t.Errorf("finalizers of the new Job (-want +got):\n%s", diff)
