@@ -71,7 +71,7 @@ func TestEverySectionIsRun(t *testing.T) {
 	}
 }
 
-// reader follows the guide for a tool.
+// reader follows a guide.
 type reader struct {
 	*guide.Reader
 	sections []guide.Section
@@ -79,18 +79,14 @@ type reader struct {
 	dir string
 }
 
-// newReader returns a reader of the guide for a tool, with values in the file that the guide asks for.
-func newReader(t *testing.T, tool, values string) *reader {
+// newReader returns a reader of a guide, with values in the file that it asks for.
+func newReader(t *testing.T, name, values string) *reader {
 	t.Helper()
-	name := "others"
-	if tool == "stakater" {
-		name = tool
-	}
 	r := &reader{Reader: guide.NewReader(t, root), sections: readGuide(t, name), dir: t.TempDir()}
 	t.Cleanup(shared.Reroll.Kill) // before its files go
 	kubectl := shared.Kube.Command(t.Context())
 	r.Link(t, "kubectl", kubectl.Path)
-	r.Env = append(slices.Concat(kubectl.Env, r.Env), "API="+shared.Reroll.API, "OPS="+shared.Reroll.Ops, "TOOL="+installations[tool])
+	r.Env = append(slices.Concat(kubectl.Env, r.Env), "API="+shared.Reroll.API, "OPS="+shared.Reroll.Ops, "TOOL=wave")
 	line.Must(t, os.WriteFile(filepath.Join(r.Dir, "values.yaml"), []byte(values), 0o600))
 	return r
 }

@@ -69,6 +69,10 @@ func checkRecreated(t *testing.T, namespace string, old types.UID, born int) {
 	}
 }
 
+// outrun reports whether err says that another process has recreated the Job, or is about to: the Job is read and decided about again.
+func outrun(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// TestJobIsRecreated: of replicas that roll a Job at once, one recreates it, with what its author has written. The same roll once more is a conflict.
 func TestJobIsRecreated(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	born := births(t, namespace)
@@ -78,43 +82,25 @@ func TestJobIsRecreated(t *testing.T) {
 	c := connect(t, cluster.Kubeconfig())
 	w := read(t, c, "Job", namespace, "import")
 	r := rollOf(t, w)
-	rolled, err := c.Roll(t.Context(), w, r)
-	line.Must(t, err)
-	job := getJob(t, namespace)
-	if rolled.UID != job.UID || job.Labels["team"] != "a" || job.Annotations["note"] != "n" || job.Annotations[stamp] == "" {
-		t.Errorf("rolled %s, Job %s with labels %v, annotations %v", rolled.UID, job.UID, job.Labels, job.Annotations)
-	}
-	if _, err := c.Roll(t.Context(), w, r); !apierrors.IsConflict(err) {
-		t.Errorf("the same roll once more: %v; want a conflict, so that it is decided again", err)
-	}
-	checkRecreated(t, namespace, w.UID, born())
-}
-
-// outrun reports whether err says that another process has recreated the Job, or is about to: the Job is read and decided about again.
-func outrun(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
-
-func TestJobIsRecreatedOnceByReplicas(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	born := births(t, namespace)
-	makeJob(t, namespace, nil)
-	w := read(t, connect(t, cluster.Kubeconfig()), "Job", namespace, "import")
-	r := rollOf(t, w)
 	var replicas sync.WaitGroup
-	var rolled atomic.Int32
+	var winner atomic.Pointer[workload.Workload]
 	for range 3 {
 		replica := connect(t, cluster.Kubeconfig())
 		replicas.Go(func() {
-			switch _, err := replica.Roll(t.Context(), w, r); {
-			case err == nil:
-				rolled.Add(1)
-			case !outrun(err):
+			if rolled, err := replica.Roll(t.Context(), w, r); err == nil {
+				winner.Store(rolled)
+			} else if !outrun(err) {
 				t.Errorf("Roll: %v", err)
 			}
 		})
 	}
 	replicas.Wait()
-	if rolled.Load() == 0 {
-		t.Error("no replica has rolled the Job")
+	job, rolled := getJob(t, namespace), winner.Load()
+	if rolled == nil || rolled.UID != job.UID || job.Labels["team"] != "a" || job.Annotations["note"] != "n" || job.Annotations[stamp] == "" {
+		t.Errorf("rolled %+v, Job %s with labels %v, annotations %v", rolled, job.UID, job.Labels, job.Annotations)
+	}
+	if _, err := c.Roll(t.Context(), w, r); !apierrors.IsConflict(err) {
+		t.Errorf("the same roll once more: %v; want a conflict, so that it is decided again", err)
 	}
 	checkRecreated(t, namespace, w.UID, born())
 }
@@ -168,10 +154,7 @@ func TestLateDeleteLosesNoJob(t *testing.T) {
 			}
 			c := connect(t, cluster.Kubeconfig())
 			if changes {
-				patch := []byte(`{"metadata":{"annotations":{"changed":"yes"}}}`)
-				if _, err := cluster.Client().BatchV1().Jobs(namespace).Patch(t.Context(), "import", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				patchJob(t, namespace, `{"metadata":{"annotations":{"changed":"yes"}}}`)
 			}
 			line.Must(t, c.RecoverJobs(t.Context()))
 			if job := getJob(t, namespace); job.UID != w.UID {
@@ -195,9 +178,8 @@ func TestLateDeleteLosesNoJob(t *testing.T) {
 func patchJob(t *testing.T, namespace, patch string) {
 	t.Helper()
 	jobs := cluster.Client().BatchV1().Jobs(namespace)
-	if _, err := jobs.Patch(t.Context(), "import", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := jobs.Patch(context.WithoutCancel(t.Context()), "import", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	line.Must(t, err)
 }
 
 func TestJobThatFinishedMeanwhileIsNotRunAgain(t *testing.T) {
@@ -226,14 +208,8 @@ func TestJobThatFinishedMeanwhileIsNotRunAgain(t *testing.T) {
 func TestJobWithFinalizerIsRecreatedOnceItIsGone(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	makeJob(t, namespace, func(job *batchv1.Job) { job.Finalizers = []string{"example.test/held"} })
-	letGo := []byte(`{"metadata":{"finalizers":null}}`)
-	t.Cleanup(func() { // or its namespace never goes
-		_, err := cluster.Client().BatchV1().Jobs(namespace).Patch(
-			context.WithoutCancel(t.Context()), "import", types.MergePatchType, letGo, metav1.PatchOptions{})
-		if err != nil {
-			t.Error(err)
-		}
-	})
+	letGo := func() { patchJob(t, namespace, `{"metadata":{"finalizers":null}}`) }
+	t.Cleanup(letGo) // or its namespace never goes
 	c := connect(t, cluster.Kubeconfig())
 	w := read(t, c, "Job", namespace, "import")
 	if _, err := c.Roll(t.Context(), w, rollOf(t, w)); err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
@@ -242,7 +218,7 @@ func TestJobWithFinalizerIsRecreatedOnceItIsGone(t *testing.T) {
 	if err := c.RecoverJobs(t.Context()); err == nil || kept(t, w.UID) != 1 {
 		t.Errorf("while the old Job exists: %v, %d manifests", err, kept(t, w.UID))
 	}
-	patchJob(t, namespace, string(letGo))
+	letGo()
 	line.Must(t, c.RecoverJobs(t.Context()))
 	job := getJob(t, namespace)
 	if diff := cmp.Diff([]string{"example.test/held"}, job.Finalizers); diff != "" || job.UID == w.UID {
