@@ -22,6 +22,7 @@ func TestOtherGuides(t *testing.T) {
 		return err
 	})
 	s := newShop(t, "wave")
+	s.Kubectl("apply", "--namespace=", "--filename=testdata/wave.yaml")
 	r := newReader(t, "others", "config: {reload: {strategy: env-vars}}\n")
 	if said := r.follow(t, sortOut, nil); !strings.Contains(said, "6 workloads; the first start rolls 0; 0 with conflicts, 0 with typos, 0 with leftovers") {
 		t.Errorf("it says:\n%s", said)
