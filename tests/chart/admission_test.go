@@ -9,6 +9,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // webhookOf returns the webhook that some values register.
@@ -44,9 +45,7 @@ func TestWebhookAsksForWhoOptsIn(t *testing.T) {
 				got = append(got, m[1])
 			}
 			chosen, err := dialect.All(tc.options).Choose(tc.dialects)
-			if err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, err)
 			for _, d := range chosen {
 				want = append(want, optIns(d)...)
 			}

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // custom returns the objects of a kind that Kubernetes itself does not have.
@@ -35,9 +37,7 @@ func TestAlertsAreThoseOfTheShape(t *testing.T) {
 		var got []string
 		for _, o := range custom(rendered(t, values), "PrometheusRule") {
 			groups, _, err := unstructured.NestedSlice(o.Object, "spec", "groups")
-			if err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, err)
 			for _, group := range groups {
 				got = append(got, group.(map[string]any)["name"].(string))
 			}
@@ -77,9 +77,7 @@ func TestDashboardsAreTheFiles(t *testing.T) {
 	want := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		want[filepath.Base(file)] = strings.TrimSpace(string(text))
 	}
 	got := map[string]string{}

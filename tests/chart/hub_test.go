@@ -58,9 +58,7 @@ func accountToken(t *testing.T, cluster *rig.Cluster, namespace string) string {
 	t.Helper()
 	kubectl(t, cluster, "create", "serviceaccount", "user", "--namespace="+namespace)
 	token, err := cluster.Kubectl(t.Context(), "create", "token", "user", "--namespace="+namespace, "--audience=reroll")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return strings.TrimSpace(token)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/pki"
 )
 
@@ -83,18 +84,14 @@ func injected(t *testing.T, cluster *rig.Cluster, version string) {
 	read := func(path string) string {
 		t.Helper()
 		got, err := cluster.Kubectl(t.Context(), "get", configuration, "--output=jsonpath="+path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		return got
 	}
 	if got := read(`{.metadata.annotations.cert-manager\.io/inject-ca-from}`); got != namespace+"/webhook" {
 		t.Errorf("the CA is to come from %q", got)
 	}
 	ca, err := pki.NewCA("cert-manager")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	bundle := base64.StdEncoding.EncodeToString(ca.CertPEM())
 	kubectl(t, cluster, "patch", configuration, "--field-manager=cainjector", "--type=json",
 		`--patch=[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"`+bundle+`"}]`)
@@ -112,18 +109,14 @@ func install(t *testing.T, cluster *rig.Cluster, version, values, set string) {
 	helm := func(args ...string) string {
 		t.Helper()
 		out, err := tool(t, version, append(args, "--namespace", namespace, "--kubeconfig", cluster.Kubeconfig())...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		return out
 	}
 	settings := []string{"--values", filepath.Join("testdata", values, "values.yaml"), "--set", set}
 	helm(append([]string{"install", release, chart}, settings...)...)
 	helm(append([]string{"upgrade", release, chart, "--set", "config.log.level=debug"}, settings...)...)
 	file := filepath.Join(t.TempDir(), "manifest.yaml")
-	if err := os.WriteFile(file, []byte(helm("get", "manifest", release)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.WriteFile(file, []byte(helm("get", "manifest", release)), 0o600))
 	kubectl(t, cluster, "get", "--filename="+file)
 	helm("uninstall", release)
 	left, err := cluster.Kubectl(t.Context(), "get", "--filename="+file, "--ignore-not-found", "--output=name")

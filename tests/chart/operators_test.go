@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/tools"
 )
 
@@ -27,9 +28,7 @@ func serveOperators(t *testing.T, cluster *rig.Cluster) {
 	t.Helper()
 	for module, files := range definitions {
 		dir, err := tools.Module(t.Context(), "crds", module)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		for _, file := range files {
 			kubectl(t, cluster, "create", "--filename="+filepath.Join(dir, file))
 		}

@@ -46,9 +46,7 @@ const ingestToken = "0123456789abcdef0123456789abcdef" //nolint:gosec // of this
 func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *released {
 	t.Helper()
 	free, err := port.Addresses(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	r := &released{}
 	for _, w := range workloads(t, objects) {
 		p := &program{}
@@ -81,9 +79,7 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 func (r *released) register(t *testing.T, cluster *rig.Cluster, values []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "admission.yaml")
-	if err := os.WriteFile(file, []byte(render(t, append(values, "--show-only", "templates/admission.yaml")...)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.WriteFile(file, []byte(render(t, append(values, "--show-only", "templates/admission.yaml")...)), 0o600))
 	kubectl(t, cluster, "create", "--filename="+file)
 	if r.admits == "" {
 		return
@@ -96,13 +92,9 @@ func (r *released) register(t *testing.T, cluster *rig.Cluster, values []string)
 func (r *released) start(t *testing.T) (stop func()) {
 	t.Helper()
 	for _, p := range r.processes {
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, p.Start())
 		t.Cleanup(p.Kill)
-		if err := p.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, p.WaitReady(t.Context()))
 	}
 	return func() {
 		for _, p := range slices.Backward(r.processes) {
@@ -164,9 +156,7 @@ func (p *program) configure(t *testing.T, of runner, objects []runtime.Object, i
 		return nil, fmt.Errorf("there is no ConfigMap %s", v.ConfigMap.Name)
 	}}
 	given, err := pod.Arguments()
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, prefix) })
 	}
@@ -220,9 +210,7 @@ func (r *released) tell(t *testing.T, cluster *rig.Cluster, what string) {
 	body := fmt.Sprintf(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{"level":"Metadata","auditID":"%s-%d","stage":"ResponseComplete","verb":"patch",
 		"user":{"username":"alice"},"objectRef":{"resource":%q,"namespace":"shop","name":%q,"apiVersion":"v1"},"responseStatus":{"code":200},
 		"requestReceivedTimestamp":%q,"stageTimestamp":%q}]}`, name, time.Now().UnixNano(), resource, name, now, now)
-	if err := expectStatusBy(t.Context(), client, http.MethodPost, scheme+r.ingest+"/v1/audit/"+r.cluster, body, http.StatusNoContent); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, expectStatusBy(t.Context(), client, http.MethodPost, scheme+r.ingest+"/v1/audit/"+r.cluster, body, http.StatusNoContent))
 }
 
 // ingestClient is an API server's: it trusts the CA of the Secret that the program keeps, and shows a certificate that the CA has signed.
@@ -233,24 +221,16 @@ func ingestClient(t *testing.T, cluster *rig.Cluster, name string) *http.Client 
 		secret, err = cluster.Client().CoreV1().Secrets(namespace).Get(ctx, release+"-reroll-ingest-ca", metav1.GetOptions{})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	ca, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
 		DNSNames: []string{name + ".audit.reroll.dev"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, ca.Leaf, key.Public(), ca.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.Leaf)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 func TestLint(t *testing.T) {
@@ -44,14 +46,10 @@ func TestRenderedIsGolden(t *testing.T) {
 func compareGolden(t *testing.T, golden, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("(-golden +now; go test ./tests/chart -update accepts it):\n%s", diff)
 	}
@@ -99,9 +97,7 @@ func decode(t *testing.T, stream string) []runtime.Object {
 		if errors.Is(err, io.EOF) {
 			return objects
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		object, _, err := decoder.Decode(document, nil, nil)
 		if runtime.IsNotRegisteredError(err) {
 			object, err = decodeCustom(document, err)

@@ -24,9 +24,7 @@ func startRig(t *testing.T) *rig.Cluster {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	cluster, err := rig.Start(ctx, rig.Options{ControlPlaneOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	t.Cleanup(cluster.Stop)
 	for _, name := range []string{namespace, "shop", "billing"} {
 		kubectl(t, cluster, "create", "namespace", name)
@@ -56,9 +54,7 @@ func serveEverything(t *testing.T, cluster *rig.Cluster) {
 		_, err := cluster.Kubectl(ctx, "apply", "--namespace=shop", "--filename=testdata/optional-objects.yaml")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 }
 
 // bind installs the chart's roles and takes them away at the end.
@@ -76,9 +72,7 @@ func bindMore(t *testing.T, cluster *rig.Cluster, values string, more []string, 
 		args = append(args, "--show-only", "templates/"+template)
 	}
 	text := render(t, args...)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	kubectl(t, cluster, "create", "--filename="+file)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // witness stands between a process and the API server, which takes the process for a user, and notes what it asks for.
@@ -35,9 +36,7 @@ var requests = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "ap
 func newWitness(t *testing.T, cluster *rig.Cluster, user string) *witness {
 	t.Helper()
 	config, err := cluster.User(user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	w := &witness{}
 	w.Kubeconfig = rig.Between(t, config, func(forward *httputil.ReverseProxy) http.Handler {
 		forward.ModifyResponse = w.note

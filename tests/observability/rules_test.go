@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/tools"
 )
 
@@ -19,9 +20,7 @@ const ruleTestFile = "testdata/alerts.test.yaml"
 func promtool(t *testing.T, verb, file string) error {
 	t.Helper()
 	cmd, err := tools.Promtool(t.Context(), verb, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -44,9 +43,7 @@ func TestAlertsFire(t *testing.T) {
 // TestEveryAlertIsSeenToFire: an alert that no series of the test makes fire is one that nobody knows to work.
 func TestEveryAlertIsSeenToFire(t *testing.T) {
 	text, err := os.ReadFile(ruleTestFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for _, r := range rules(t) {
 		if r.Alert != "" && !strings.Contains(string(text), `alertname="`+r.Alert+`"`) {
 			t.Errorf("no test of %s makes %s fire", ruleTestFile, r.Alert)
@@ -64,9 +61,7 @@ func TestDashboardQueriesAreReadByPrometheus(t *testing.T) {
 		records = append(records, rule{Record: fmt.Sprintf("dashboard:query:%d", i), Expr: grafana.Replace(expr)})
 	}
 	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": records}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	if err := promtool(t, "check", write(t, string(text))); err != nil {
 		t.Error(err)
 	}
@@ -76,8 +71,6 @@ func TestDashboardQueriesAreReadByPrometheus(t *testing.T) {
 func write(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/tests/conformance/stakater"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // TestOperations: each test that a case names exists.
 func TestOperations(t *testing.T) {
 	shown, err := stakater.Operations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for _, s := range shown {
 		file, test, _ := strings.Cut(s.Test, ":")
 		text, err := os.ReadFile(filepath.Join("../../..", file))

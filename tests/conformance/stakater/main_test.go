@@ -21,9 +21,7 @@ func TestMain(m *testing.M) {
 // TestScenarios runs the data files, all of them nightly.
 func TestScenarios(t *testing.T) {
 	cases, err := stakater.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	var all []scenario.Case
 	for _, c := range cases {
 		all = append(all, c.Case)

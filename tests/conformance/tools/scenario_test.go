@@ -17,19 +17,13 @@ import (
 // TestScenarios runs every data file; those about workloads whose pods run, where controllers see to that.
 func TestScenarios(t *testing.T) {
 	cases, err := Cases("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for name, pods := range map[string]bool{"without pods": false, "with pods": true} {
 		t.Run(name, func(t *testing.T) {
 			l, err := line.Start(t.Context(), line.Options{Kube: kube.Options{ControlPlaneOnly: !pods, Audit: &kube.Audit{InitialBackoff: time.Second}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, err)
 			defer l.Stop()
-			if err := world.Prepare(t.Context(), l); err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, world.Prepare(t.Context(), l))
 			var all []scenario.Case
 			for _, c := range cases {
 				if c.Pods == pods {
@@ -44,9 +38,7 @@ func TestScenarios(t *testing.T) {
 // TestTheTableIsWhole: every tool has cases of both kinds, and the tests that cases name are there.
 func TestTheTableIsWhole(t *testing.T) {
 	cases, err := Cases("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for _, tool := range Tools {
 		of := func(kept bool) bool {
 			return slices.ContainsFunc(cases, func(c Case) bool { return c.Tool == tool && (c.Ours == "") == kept })
