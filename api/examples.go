@@ -66,9 +66,9 @@ func examples() map[string]any {
 	state := &projection.ClusterState{Name: "local", Status: status, Workloads: 1}
 	workload := view.FromWorkload(&record, state, at)
 	row := view.ChangeRow{Change: change, Reloads: []view.Reload{reload}, Pending: []view.PendingReload{}}
-	tally := view.NewTally(at, at.Add(time.Hour), time.Hour)
-	tally.AddChange(&change)
-	tally.AddReload(&reload.Reload)
+	records := projection.New(projection.Limits{})
+	records.AddChange(1, change)
+	records.AddReload(1, reload.Reload)
 	supposed := view.Supposed{
 		Key: projection.KeyOf("local", config), Dependents: []*reloader.WorkloadRecord{&record}, Clusters: map[string]*projection.ClusterState{"local": state}, Now: at,
 	}
@@ -80,7 +80,7 @@ func examples() map[string]any {
 		},
 		"list-clusters": onePage(view.FromCluster(state, at)),
 		"get-self":      view.Self{Authenticated: true, User: "alice", Groups: []string{"developers"}, Version: "v0.1.0"},
-		"get-stats":     tally.Stats(),
+		"get-stats":     view.Count(records.Figures(), at, at.Add(2*time.Second), func(projection.Subject) bool { return true }),
 		"list-impact":   view.Impacts{List: onePage(view.FromSupposed(supposed)), Complete: true},
 	}
 }

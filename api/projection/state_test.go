@@ -151,7 +151,7 @@ func TestClusters(t *testing.T) {
 	}
 	p.PutPosition("blue", reloader.Position{Of: "HISTORY", Behind: 3})
 	p.PutPosition("blue", reloader.Position{Of: "STATE", Behind: 4})
-	if blue, ok := p.Cluster("blue"); !ok || blue.Positions["HISTORY"].Behind != 3 || blue.Positions["STATE"].Behind != 4 {
+	if blue, ok := p.Cluster("blue"); !ok || blue.Positions[0].Behind != 3 || blue.Positions[1].Behind != 4 {
 		t.Errorf("got %+v", blue)
 	}
 }

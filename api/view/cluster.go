@@ -1,7 +1,6 @@
 package view
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -21,7 +20,7 @@ type Cluster struct {
 
 // FromCluster returns the view of c at a time: without the freeze and the pauses that have ended.
 func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
-	v := Cluster{Forward: positions(c), Standing: verdict.OfCluster(c.Status, positions(c), now)}
+	v := Cluster{Forward: c.Positions, Standing: verdict.OfCluster(c.Status, c.Positions, now)}
 	if c.Status != nil {
 		v.ClusterStatus = *c.Status
 	}
@@ -36,15 +35,7 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 	return v
 }
 
-// positions returns how far each stream of a cluster is at the hub, by the stream's name.
-func positions(c *projection.ClusterState) (all []reloader.Position) {
-	for _, of := range slices.Sorted(maps.Keys(c.Positions)) {
-		all = append(all, c.Positions[of])
-	}
-	return all
-}
-
 // Doubt is verdict.Doubt of c.
 func Doubt(c *projection.ClusterState, now time.Time) string {
-	return verdict.Doubt(c.Status, positions(c), now)
+	return verdict.Doubt(c.Status, c.Positions, now)
 }

@@ -64,8 +64,8 @@ func OfCluster(s *reloader.ClusterStatus, positions []reloader.Position, now tim
 // Doubt says why the records of a cluster may not be those of now; empty if its dispatcher has published its status lately, has seen every workload,
 // and has brought what it knows of them.
 func Doubt(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) string {
-	if v := OfCluster(s, positions, now); !v.Health.IsUp() || !s.Ready {
-		return v.Problems[0].Message + " What is on record may be out of date."
+	if s == nil || silence(s, now) > 0 || !s.Ready {
+		return OfCluster(s, positions, now).Problems[0].Message + " What is on record may be out of date."
 	}
 	const usual = 100 // how many records are on their way from a cluster to its hub at any moment
 	for _, p := range positions {

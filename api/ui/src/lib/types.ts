@@ -224,9 +224,8 @@ export interface ImpactedWorkload {
 
 export interface Counts {
   changes: number;
-  reloads: number;
-  outcomes: { outcome: Reason; count: number }[];
-  latency?: { count: number; p50: number; p95: number; p99: number };
+  outcomes: Record<Reason, number>;
+  latency?: { p50: number; p95: number };
 }
 
 export interface TopEntry {
@@ -238,9 +237,6 @@ export interface TopEntry {
 }
 
 export interface Stats {
-  since: string;
-  until: string;
-  bucketSeconds: number;
   total: Counts;
   buckets: (Counts & { start: string })[];
   workloads: TopEntry[];
