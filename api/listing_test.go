@@ -78,7 +78,7 @@ func TestReloadFilters(t *testing.T) {
 		f.records.AddReload(uint64(n), r)
 	}
 	add(1, func(*reloader.Reload) {})
-	add(2, func(r *reloader.Reload) { r.Outcome = reloader.ReasonReverted; r.PatchedAt = time.Time{} })
+	add(2, func(r *reloader.Reload) { r.Outcome = reloader.ReasonAlreadyCurrent; r.PatchedAt = time.Time{} })
 	add(3, func(r *reloader.Reload) { r.Workload.Kind = "StatefulSet"; r.Causes[0].Config.Kind = reloader.Secret })
 	add(4, func(r *reloader.Reload) {
 		second := r.Causes[0]
@@ -99,7 +99,7 @@ func TestReloadFilters(t *testing.T) {
 		"namespace":                    {"namespace=bank", []string{"r-5"}},
 		"name":                         {"name=till", []string{"r-5"}},
 		"kind":                         {"kind=StatefulSet", []string{"r-3"}},
-		"outcome":                      {"outcome=Reverted", []string{"r-2"}},
+		"outcome":                      {"outcome=AlreadyCurrent", []string{"r-2"}},
 		"config kind of any cause":     {"configKind=Secret", []string{"r-4", "r-3"}},
 		"config name of any cause":     {"configName=password", []string{"r-4"}},
 		"both of the same cause":       {"configKind=ConfigMap&configName=password", []string{}},

@@ -143,12 +143,10 @@ const maxAttempts = 12
 func (d *roller) holdBack(s *sitting, rolling []reloader.Config, err error) time.Duration {
 	reason := reloader.ReasonRetrying
 	switch fate := fateOf(err); {
-	case errors.As(err, &unmarkable{}):
-		reason = reloader.ReasonInvalid
 	case fate == fateGone:
 		d.tracker.forgetGone(s.t, s.w.Ref())
 		return 0
-	case fate == fateNever || apierrors.IsInvalid(err):
+	case fate == fateNever || apierrors.IsInvalid(err) || errors.As(err, &unmarkable{}):
 		reason = reloader.ReasonRefused
 	}
 	d.lock().holdBack(s, rolling, reason, err.Error())

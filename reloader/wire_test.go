@@ -75,7 +75,7 @@ var (
 		Standing:  reloader.Standing{LastReload: "r-1", Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Rolls: 7, Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute), Attempts: 12}},
 		UpdatedAt: at,
 		Gaps:      reloader.Gaps{Problems: []string{"bad pattern"}, Missing: []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}}, Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}}},
-		Dormant:   reloader.ReasonSuspended,
+		Dormant:   true,
 		Keys:      "used,*.yaml,!debug*",
 		Edges: []reloader.Edge{{
 			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Restarts: "it is used as env", Pending: "c-2",

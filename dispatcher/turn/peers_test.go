@@ -166,7 +166,7 @@ func TestCrowd(t *testing.T) {
 		"more than in the limit": {turn.Limits{Concurrent: 1}, true},
 	} {
 		s := scene{turn: turn.Turn{Workload: web, Limits: c.limits}, peers: turn.Peers{All: all}, now: noon}
-		if held := s.reason() == reloader.ReasonConcurrencyLimited; held != c.held {
+		if held := s.reason() == reloader.ReasonLimited; held != c.held {
 			t.Errorf("%s: held %v, want %v", name, held, c.held)
 		}
 	}
@@ -195,7 +195,7 @@ func TestNext(t *testing.T) {
 		return of
 	}
 	crowd := func(room int) []reloader.WorkloadRef {
-		return turn.NextInCrowd(turn.Limits{Concurrent: room}, held(reloader.ReasonConcurrencyLimited, rolling))
+		return turn.NextInCrowd(turn.Limits{Concurrent: room}, held(reloader.ReasonLimited, rolling))
 	}
 	for name, c := range map[string]struct{ got, want []reloader.WorkloadRef }{
 		"in step":         {turn.NextInStep(held(reloader.ReasonWaitingForStep, rolledOut)), refs("first")},

@@ -20,10 +20,10 @@ func TestSelector(t *testing.T) {
 		labels   map[string]string
 		want     reloader.Reason
 	}{
-		"matches":           {"its labels are as asked for", "app=web", cm("x"), map[string]string{"app": "web", "more": "yes"}, reloader.ReasonSelected},
-		"sets":              {"as kubectl has them", "tier in (a, b), !old", cm("x"), map[string]string{"tier": "b"}, reloader.ReasonSelected},
-		"another value":     {"all of it must match", "app=web,tier=a", cm("x"), map[string]string{"app": "web"}, reloader.ReasonConfigUnselected},
-		"no labels":         {"nothing is there to match", "app", cm("x"), nil, reloader.ReasonConfigUnselected},
+		"matches":           {"its labels are as asked for", "app=web", cm("x"), map[string]string{"app": "web", "more": "yes"}, reloader.ReasonNamed},
+		"sets":              {"as kubectl has them", "tier in (a, b), !old", cm("x"), map[string]string{"tier": "b"}, reloader.ReasonNamed},
+		"another value":     {"all of it must match", "app=web,tier=a", cm("x"), map[string]string{"app": "web"}, reloader.ReasonUnselected},
+		"no labels":         {"nothing is there to match", "app", cm("x"), nil, reloader.ReasonUnselected},
 		"another kind":      {"each kind has a selector of its own", "app", sec("x"), map[string]string{"app": ""}, reloader.ReasonNotOptedIn},
 		"another namespace": {"a selector is about the workload's", "app", reloader.Config{Kind: reloader.ConfigMap, Namespace: "other", Name: "x"}, map[string]string{"app": ""}, reloader.ReasonNotOptedIn},
 		"faulty":            {"it selects nothing", "app in", cm("x"), map[string]string{"app": ""}, reloader.ReasonNotOptedIn},
@@ -31,7 +31,7 @@ func TestSelector(t *testing.T) {
 		w := app(annotations{selector: c.selector}, nil)
 		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
 		got := plan.Decide(dialect.ConfigMeta{Config: c.config, Labels: c.labels})
-		if got.Why != c.want || got.Reload != (c.want == reloader.ReasonSelected) {
+		if got.Why != c.want || got.Reload != (c.want == reloader.ReasonNamed) {
 			t.Errorf("%s: %+v, want %s: %s", name, got, c.want, c.reason)
 		}
 		if got.Reload && (!plan.OptedIn() || !plan.Matches(c.config)) {

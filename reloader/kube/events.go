@@ -137,7 +137,7 @@ func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	case r.Outcome == reloader.ReasonReloaded, r.Outcome == reloader.ReasonPaused:
 	case slices.Contains(reloader.HotReasons, r.Outcome):
 		did = "reloaded without a restart"
-	case r.Outcome == reloader.ReasonRefused, r.Outcome == reloader.ReasonInvalid, r.Outcome == reloader.ReasonFailing, r.Outcome == reloader.ReasonReloadFailed:
+	case r.Outcome == reloader.ReasonRefused, r.Outcome == reloader.ReasonFailing, r.Outcome == reloader.ReasonReloadFailed:
 		failed = true
 	default:
 		return nil

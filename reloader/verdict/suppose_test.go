@@ -13,9 +13,7 @@ import (
 func TestSuppose(t *testing.T) {
 	type edit func(*reloader.ClusterStatus, *reloader.WorkloadRecord)
 	soon, later := now.Add(time.Hour), now.Add(2*time.Hour)
-	dormant := func(reason reloader.Reason) edit {
-		return func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Dormant = reason }
-	}
+	dormant := func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Dormant = true }
 	counts := func(list string, usedKeys bool) edit {
 		return func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
 			w.Keys, w.Edges[0].UsedKeys = list, usedKeys
@@ -62,13 +60,12 @@ func TestSuppose(t *testing.T) {
 	}{
 		"nothing holds it back":   {nothing, "", RollsNow, "", "It would roll."},
 		"dry run":                 {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.DryRun = true }, "", RollsNever, "DryRun", "dry run"},
-		"suspended":               {dormant(reloader.ReasonSuspended), "", RollsNever, "Suspended", "when resumed"},
-		"finished":                {dormant(reloader.ReasonFinished), "", RollsNever, "Finished", "has finished"},
-		"suspended and frozen":    {and(frozen, dormant(reloader.ReasonSuspended)), "", RollsNever, "Suspended", ""},
-		"suspended, with webhook": {and(notifies, dormant(reloader.ReasonSuspended)), "", RollsNever, "Suspended", ""},
+		"suspended":               {dormant, "", RollsNever, "Dormant", "is suspended or has finished"},
+		"suspended and frozen":    {and(frozen, dormant), "", RollsNever, "Dormant", ""},
+		"suspended, with webhook": {and(notifies, dormant), "", RollsNever, "Dormant", ""},
 		"the config is ignored": {func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Edges[0].Why = reloader.ReasonConfigIgnored
-		}, "", RollsNever, "ConfigIgnored", "ignore annotation"},
+			w.Edges[0].Why, w.Edges[0].Clause = reloader.ReasonIgnored, "reloader.stakater.com/ignore"
+		}, "", RollsNever, "Ignored", "(reloader.stakater.com/ignore)"},
 		"a webhook instead":        {notifies, "", Notified, "Notified", "webhook"},
 		"a webhook after the thaw": {and(frozen, notifies), "", RollsLater, "Frozen", "an incident"},
 		"without a restart":        {reloads(""), "", Reloads, "", "It would reach its running pods without a restart (strategy http)."},

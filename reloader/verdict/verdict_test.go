@@ -91,8 +91,8 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			next: "kubectl -n platform annotate secret/api-pasword reroll.dev/share-with=shop",
 		},
 		"config ignored": {
-			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonConfigIgnored },
-			state:  UpToDate, message: "The last change rolled nothing: the workload is not affected because the config has the ignore annotation",
+			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonIgnored },
+			state:  UpToDate, message: "The last change rolled nothing: the workload ignores the config",
 		},
 		"dry run": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
@@ -170,7 +170,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
 		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "keep changing its config", next: "reroll get reloads"},
-		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
+		"rate limit":           {record: hold(reloader.ReasonLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "no pod starts without Secret/shop/gone", time.Time{}), state: MissingConfig, message: "The workload waits: no pod starts without Secret/shop/gone."},
 		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
 		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "No pod runs: the workload has no replicas. The next pods start with the newest content"},

@@ -135,6 +135,9 @@ func ofHold(h reloader.Hold) string {
 	return says
 }
 
+// declined says why a workload does not ask for a config, with the annotation that says so.
+func declined(e reloader.Edge) string { return e.Why.Says() + with(" (", e.Clause, ")") }
+
 func rolledNothing(e reloader.Edge) string {
 	text := fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", e.Handled.How.Says(), named(e.Config), clock(e.Handled.At))
 	return strings.TrimSpace(text + " " + e.Handled.How.Advice())

@@ -159,7 +159,7 @@ func stateStyle(s verdict.State) style {
 
 func reasonCell(r reloader.Reason) cell {
 	styles := map[reloader.Reason]style{
-		reloader.ReasonReloaded: good, reloader.ReasonRolledOut: good, reloader.ReasonRefused: bad, reloader.ReasonInvalid: bad,
+		reloader.ReasonReloaded: good, reloader.ReasonRolledOut: good, reloader.ReasonRefused: bad,
 		reloader.ReasonVerified: good, reloader.ReasonCalled: good, reloader.ReasonRefreshed: good, reloader.ReasonReloadFailed: bad, reloader.ReasonFailing: bad, reloader.ReasonStalled: bad, reloader.ReasonHalted: bad, reloader.ReasonRetrying: alert,
 	}
 	return cell{string(r), styles[r]}
