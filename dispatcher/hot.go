@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -203,9 +204,12 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 	defer cancel()
 	var g errgroup.Group
 	g.SetLimit(maxAsking)
-	token, refused := "", error(nil)
-	if a.how.Token != "" && !time.Now().Before(a.first) {
-		token, refused = d.Pods.Token(ctx, s.w.Namespace, a.how.Token)
+	var secret map[string][]byte
+	var refused error
+	if a.how.Secret != "" && !time.Now().Before(a.first) {
+		if secret, refused = d.Pods.Secret(ctx, s.w.Namespace, a.how.Secret); refused != nil {
+			refused = errors.New("its credentials cannot be read: " + refused.Error()) // one that is not found is no pod that is gone
+		}
 	}
 	for _, p := range pods {
 		x := a.pods[p.UID]
@@ -223,7 +227,7 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 		g.Go(func() error {
 			began, err := time.Now(), refused
 			if err == nil {
-				err = d.asks.Do(ctx, p, func(ctx context.Context) error { return d.ask(ctx, a, p, x, token) })
+				err = d.asks.Do(ctx, p, func(ctx context.Context) error { return d.ask(ctx, a, p, x, secret) })
 			}
 			if ctx.Err() == nil && fateOf(err) != fateGone {
 				x.take(began, err)

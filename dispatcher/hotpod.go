@@ -88,9 +88,9 @@ func (a *asking) asked() *reloader.Asked {
 var errUnproved = errors.New("it answered, and reroll.dev/http-verify shows no new content")
 
 // ask asks one pod.
-func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, x *asked, token string) error {
+func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, x *asked, secret map[string][]byte) error {
 	h, began := a.how, time.Now()
-	call := func(r dialect.Request) ([]byte, error) { return d.Caller.Call(ctx, p, r, token) }
+	call := func(r dialect.Request) ([]byte, error) { return d.Caller.Call(ctx, p, r, secret) }
 	switch {
 	case h.Strategy == dialect.Refresh:
 		return d.Pods.Refresh(ctx, p, a.value())

@@ -33,8 +33,8 @@ type Hot struct {
 	// call or, without Metric, the resource version of each config.
 	Reload, Verify Request
 	Metric         string
-	// Token is the name of a Secret in the workload's namespace whose key token has a bearer token; empty for none.
-	Token string
+	// Secret is the name of one in the workload's namespace that has credentials; empty for none.
+	Secret string
 	// Command is what Exec runs in Container.
 	Command   []string
 	Container string
@@ -55,7 +55,7 @@ var hotKeys = []struct {
 }{
 	{OwnPrefix + "http-reload", []string{HTTP}},
 	{OwnPrefix + "http-verify", []string{HTTP}},
-	{OwnPrefix + "http-token", []string{HTTP}},
+	{OwnPrefix + "http-secret", []string{HTTP}},
 	{OwnPrefix + "http-fallback", HotStrategies},
 	{OwnPrefix + "exec-reload", []string{Exec}},
 	{OwnPrefix + "exec-container", []string{Exec}},
@@ -68,8 +68,8 @@ func (h *Hot) read(w *workload.Workload, key, value string) (err error) {
 		h.Reload, err = ParseRequest(value)
 	case "http-verify":
 		err = h.readVerify(value)
-	case "http-token":
-		h.Token = value
+	case "http-secret":
+		h.Secret = value
 		if (reloader.Config{Kind: reloader.Secret, Namespace: w.Namespace, Name: value}).Validate() != nil || value == "" {
 			err = fmt.Errorf("%.40q is not the name of a Secret", value)
 		}
