@@ -90,6 +90,7 @@ var errUnproved = errors.New("it answered, and reroll.dev/http-verify shows no n
 // ask asks one pod.
 func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, x *asked, secret map[string][]byte) error {
 	h, began := a.how, time.Now()
+	p.Refreshed = a.value() // what it is asked to take, also if it could not be touched
 	call := func(r dialect.Request) ([]byte, error) { return d.Caller.Call(ctx, p, r, secret) }
 	switch {
 	case h.Strategy == dialect.Refresh:

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,8 @@ const (
 
 // Caller calls pods. Make it with New. It is safe for concurrent use.
 type Caller struct {
-	version  string
+	// agent is how the User-Agent begins: version and process.
+	agent    string
 	denied   func(context.Context) ([]netip.Addr, error)
 	dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	callTime time.Duration
@@ -40,10 +42,12 @@ type Caller struct {
 // New returns a Caller of that version of Reroll. Denied returns the addresses of the API servers, or an error if no pod may be called any more. It is
 // asked before each call.
 func New(version string, denied func(context.Context) ([]netip.Addr, error)) *Caller {
-	return &Caller{version: version, denied: denied, dial: (&net.Dialer{Timeout: callTime}).DialContext, callTime: callTime}
+	host, _ := os.Hostname()
+	return &Caller{agent: fmt.Sprintf("reroll/%s (%s/%d ", version, host, os.Getpid()), denied: denied, dial: (&net.Dialer{Timeout: callTime}).DialContext, callTime: callTime}
 }
 
-// Call sends a request without a body to pod, with the credentials in the data of a Secret unless that is nil. It succeeds if the pod answers with 2xx within 5 seconds, and returns the
+// Call sends a request without a body to pod, with the credentials in the data of a Secret unless that is nil. The User-Agent
+// has this process and the value of pod.Refreshed. It succeeds if the pod answers with 2xx within 5 seconds, and returns the
 // first MiB of the answer. What the pod has to do with an error is an *Error; after another one, nothing was sent.
 func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, r dialect.Request, secret map[string][]byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.callTime)
@@ -60,7 +64,7 @@ func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, r dialect.Re
 	if err != nil {
 		return nil, refusal("no request can be made of the path")
 	}
-	req.Header.Set("User-Agent", "reroll/"+c.version)
+	req.Header.Set("User-Agent", c.agent+pod.Refreshed+")")
 	secure, err := dress(req, secret)
 	if err != nil {
 		return nil, err
@@ -113,7 +117,7 @@ func unanswered(ctx context.Context, err error) error {
 	case errors.As(err, &code):
 		why = "no answer: " + code.Error()
 	case errors.As(err, &remote) && remote.Op == "remote error": // an alert, in the words of this side
-		why = "no answer: " + remote.Err.Error()
+		return refusal("no answer: " + remote.Err.Error())
 	}
 	return &Error{why, false}
 }

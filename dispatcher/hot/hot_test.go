@@ -6,12 +6,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,7 +32,7 @@ var reload = dialect.Request{Method: "POST", Port: "web", Path: "/-/reload?now=1
 
 func podAt(address string) workload.RunningPod {
 	return workload.RunningPod{
-		Name: "web-a", UID: "u", Namespace: "shop", Address: address,
+		Name: "web-a", UID: "u", Namespace: "shop", Refreshed: "4711", Address: address,
 		Node: "n", NodeAddresses: []string{"192.168.0.4", "fd01::4"}, Ports: []workload.Port{{Name: "web", Number: 8080}, {Number: 9090}},
 	}
 }
@@ -79,8 +81,11 @@ func TestCall(t *testing.T) {
 	}
 	r := <-requests
 	got := []string{r.Method, r.RequestURI, r.Host, r.Header.Get("Authorization"), r.Header.Get("User-Agent"), r.Header.Get("Content-Length")}
-	if want := []string{"POST", reload.Path, podAddress + ":8080", "Bearer t0ken", "reroll/v1.2.3", "0"}; !slices.Equal(got, want) {
+	if want := []string{"POST", reload.Path, podAddress + ":8080", "Bearer t0ken", c.agent + "4711)", "0"}; !slices.Equal(got, want) {
 		t.Errorf("the pod got %q, want %q", got, want)
+	}
+	if process := fmt.Sprintf("/%d 4711)", os.Getpid()); !strings.HasPrefix(got[4], "reroll/v1.2.3 (") || !strings.HasSuffix(got[4], process) {
+		t.Errorf("the agent is %q, want one that ends with %q", got[4], process)
 	}
 	if _, err := c.Call(t.Context(), podAt("fd00::7"), dialect.Request{Method: "GET", Port: "9090", Path: "/metrics"}, nil); err != nil {
 		t.Fatal(err)
