@@ -92,7 +92,7 @@ func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason
 	}
 	pods = a.meant(pods)
 	d.askAll(ctx, s, a, pods)
-	return d.judge(ctx, did, a, pods)
+	return d.judge(did, a, pods)
 }
 
 // underWay returns the reload that is for the present content, or failed for it and is not to be tried again; nil if one must begin.
@@ -240,10 +240,10 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 }
 
 // judge says how far the reload is after a step.
-func (d *roller) judge(ctx context.Context, did *done, a *asking, pods []workload.RunningPod) (reloader.Reason, time.Duration) {
+func (d *roller) judge(did *done, a *asking, pods []workload.RunningPod) (reloader.Reason, time.Duration) {
 	now, s := time.Now(), did.s
-	all, due := true, a.last
-	if !now.Before(due) {
+	waits, due := now.Before(a.last), a.last
+	if !waits {
 		due = now.Add(time.Minute)
 	}
 	for _, p := range pods {
@@ -252,10 +252,10 @@ func (d *roller) judge(ctx context.Context, did *done, a *asking, pods []workloa
 			return d.giveUp(did, a, why)
 		}
 		if !x.done(a) {
-			all, due = false, reloader.Earlier(due, x.next(a))
+			waits, due = true, reloader.Earlier(due, x.next(a))
 		}
 	}
-	if !all || now.Before(a.last) && !d.allProved(ctx, s.w, a) {
+	if waits {
 		a.due = due
 		return d.reloads(s.t, a, due.Sub(now))
 	}

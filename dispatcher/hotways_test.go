@@ -122,7 +122,7 @@ func TestHotReloadStrategies(t *testing.T) {
 		"version": {post + `, reroll.dev/http-verify: "GET :80/v"`, func(r *runners, _ string) []byte {
 			obj, _ := r.read(app)
 			return []byte("version " + obj.GetResourceVersion() + ".")
-		}, reloader.ReasonVerified, 5 * time.Second, 0, "pod-1 GET :80/v"},
+		}, reloader.ReasonVerified, 2 * time.Minute, 2, "pod-1 GET :80/v"},
 		"another version": {post + `, reroll.dev/http-verify: "GET :80/v"`, func(r *runners, _ string) []byte {
 			obj, _ := r.read(app)
 			return []byte("version 1" + obj.GetResourceVersion())
