@@ -17,8 +17,14 @@ var shared *line.Line
 
 func TestMain(m *testing.M) {
 	line.Main(m, &shared, line.Options{
-		Kube: kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}}, Flags: []string{"--set", "debounce.window=100ms", "--set", "hotReload.enabled=true", "--set", "hotReload.settle=4s"},
-	}, nil)
+		Kube: kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}}, Flags: []string{"--set", "debounce.window=100ms", "--set", "hotReload.enabled=true", "--set", "hotReload.settle=4s", "--set", "reload.argoRollouts=true"},
+	}, func(ctx context.Context, l *line.Line) error {
+		_, err := l.Kube.Kubectl(ctx, "apply", "--filename=../testdata/crds/rollouts.argoproj.io.yaml")
+		if err == nil {
+			_, err = l.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "crd/rollouts.argoproj.io")
+		}
+		return err
+	})
 }
 
 // objects are a workload with its config, and rights as the chart gives them: of a user with the role edit who may write the ConfigMap
