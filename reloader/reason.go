@@ -139,7 +139,7 @@ var Reasons = []ReasonInfo{
 	{ReasonLimited, holds | lags, "is held back by a limit on rolls", "Wait, or raise the limit that the message names.", ""},
 	{ReasonMissingConfig, holds, "is held back because a config or key that its pods require is missing", "Create what the hold names, or remove the reference.", ""},
 	{ReasonWaitingForStep, holds, "is held back until the workloads before it have rolled out", "Wait for the rollouts that the message names.", "reroll status"},
-	{ReasonHalted, holds, "is held back because the same change failed to roll out on an earlier workload", "Correct the config, or fix or `reroll retry` the stalled workload; see [rollouts](rollouts.md#after-a-reload).", "reroll status"},
+	{ReasonHalted, holds, "is held back because the same change failed to roll out on an earlier workload", "Correct the config, or fix or `reroll retry` the stalled workload; see [rollouts](rollouts.md#stop-after-a-failed-rollout).", "reroll status"},
 	{ReasonRolling, rollsOut, "is rolling out", "", ""},
 	{ReasonRolledOut, rollsOut | decided, "runs the new template with all its pods", "", ""},
 	{ReasonStalled, rollsOut | decided, "did not roll out in time", "Check its new pods; see [the alert](alerts-and-metrics.md#rerollrolloutsstalled).", ""},

@@ -131,7 +131,7 @@ type RolloutLimits struct {
 	turn.Limits
 	// Time until a rollout stalls, if its controller has no deadline. 0: never.
 	Deadline time.Duration `yaml:"deadline"`
-	// Roll [in steps](rollouts.md#after-a-reload), and hold the rest if a workload stalls.
+	// Roll [in steps](rollouts.md#stop-after-a-failed-rollout), and hold the rest if a workload stalls.
 	HaltOnFailure bool `yaml:"haltOnFailure"`
 }
 
