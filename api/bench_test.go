@@ -36,13 +36,15 @@ func newBenchFleet(b *testing.B) *benchFleet {
 	}
 	f := &benchFleet{newFixture(b), 0, encode(aChange(1)), encode(aReload(1)), encode(aWorkload("shop", "cart"))}
 	for n := range benchClusters {
-		s, position := aStatus(), reloader.Position{Of: "HISTORY"}
-		s.Cluster = fmt.Sprintf("c%03d", n)
+		s := aStatus()
+		s.Cluster, s.At = fmt.Sprintf("c%03d", n), s.At.Add(time.Hour)
 		if n%10 == 0 { // cut off
-			s.At = s.At.Add(-time.Hour)
+			s.At = s.At.Add(-2 * time.Hour)
 		}
 		f.records.PutCluster(s)
-		f.records.PutPosition(s.Cluster, position)
+		for _, of := range []string{"HISTORY", "STATE"} {
+			f.records.PutPosition(s.Cluster, reloader.Position{Of: of, UID: "u-0", Stream: start, Sequence: 1000, StoredAt: start, Since: 1, At: start})
+		}
 		for n := range benchConfigs {
 			f.edit(b, s.Cluster, n, reloader.ChangeBaseline)
 		}

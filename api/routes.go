@@ -108,14 +108,16 @@ func config() huma.Config {
 
 // marshalJSON writes v in one piece. It reports only faults of v: a client that is gone is not our fault.
 func marshalJSON(w io.Writer, v any) error {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
+	encoder := json.NewEncoder(patient{w})
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	_, _ = w.Write(body.Bytes())
-	return nil
+	return encoder.Encode(v)
+}
+
+type patient struct{ io.Writer }
+
+func (p patient) Write(data []byte) (int, error) {
+	_, _ = p.Writer.Write(data)
+	return len(data), nil
 }
 
 func document(spec *huma.OpenAPI) ([]byte, error) {

@@ -48,24 +48,32 @@ type Standing struct {
 
 // OfCluster returns how a cluster stands whose dispatcher has published s; nil if it never has.
 func OfCluster(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) Standing {
-	if s == nil {
-		return Standing{Health: Unknown, Problems: []Problem{{Message: "No dispatcher of this cluster has published its status."}}}
+	v := Standing{Health: Heard(s, now), Problems: problems(s, positions, now)}
+	if s != nil {
+		v.HoldsBack, v.Attribution = holdsBack(s, now), attribution(s)
 	}
-	v := Standing{Health: Healthy, Problems: problems(s, positions, now), HoldsBack: holdsBack(s, now), Attribution: attribution(s)}
-	switch {
-	case silence(s, now) > 0:
-		v.Health = Away
-	case len(v.Problems) > 0:
+	if v.Health == Healthy && len(v.Problems) > 0 {
 		v.Health = Degraded
 	}
 	return v
 }
 
+// Heard is the health of a cluster as far as its silence tells: Unknown, Away or Healthy.
+func Heard(s *reloader.ClusterStatus, now time.Time) Health {
+	switch {
+	case s == nil:
+		return Unknown
+	case silence(s, now) > 0:
+		return Away
+	}
+	return Healthy
+}
+
 // Doubt says why the records of a cluster may not be those of now; empty if its dispatcher has published its status lately, has seen every workload,
 // and has brought what it knows of them.
 func Doubt(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) string {
-	if s == nil || silence(s, now) > 0 || !s.Ready {
-		return OfCluster(s, positions, now).Problems[0].Message + " What is on record may be out of date."
+	if Heard(s, now) != Healthy || !s.Ready {
+		return problems(s, positions, now)[0].Message + " What is on record may be out of date."
 	}
 	const usual = 100 // how many records are on their way from a cluster to its hub at any moment
 	for _, p := range positions {
@@ -90,6 +98,9 @@ func silence(s *reloader.ClusterStatus, now time.Time) time.Duration {
 }
 
 func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) (found []Problem) {
+	if s == nil {
+		return []Problem{{Message: "No dispatcher of this cluster has published its status."}}
+	}
 	add := func(next, message string, args ...any) {
 		found = append(found, Problem{Message: fmt.Sprintf(message, args...), Next: next})
 	}
