@@ -70,13 +70,3 @@ var stored = map[string]string{
 	"POD_NAME":                 "reroll-0",
 	"POD_NAMESPACE":            namespace,
 }
-
-// TestNewSettingsMakeNewPods: the process reads its settings once.
-func TestNewSettingsMakeNewPods(t *testing.T) {
-	checksum := func(set string) string {
-		return statefulSet(t, decode(t, render(t, "--set", set))).Spec.Template.Annotations["checksum/config"]
-	}
-	if one, other := checksum("config.debounce.window=1s"), checksum("config.debounce.window=2s"); one == "" || one == other {
-		t.Errorf("the pod template stays as it is: %q and %q", one, other)
-	}
-}

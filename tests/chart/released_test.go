@@ -4,13 +4,9 @@ package chart_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +22,7 @@ import (
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
+	"github.com/reroll-dev/reroll/tests/pki"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -182,11 +179,10 @@ func (p *program) configure(t *testing.T, of runner, objects []runtime.Object, i
 		p.arguments = append(p.arguments, "--set=admission.address="+admits, "--set=admission.certificateLifetime=20s")
 	}
 	if p.witness != nil {
-		p.arguments = append(p.arguments, "--kubeconfig="+p.witness.Kubeconfig)
+		p.arguments = append(p.arguments, "--kubeconfig="+p.witness.kubeconfig)
 	}
-	if p.Reroll, err = line.NewProcess(t.Context(), pod.Environment(), p.arguments...); err != nil {
-		t.Fatal(err)
-	}
+	p.Reroll, err = line.NewProcess(t.Context(), pod.Environment(), p.arguments...)
+	line.Must(t, err)
 }
 
 // change writes a config of the shop, and posts the audit event of it to anyone who takes any.
@@ -210,32 +206,39 @@ func (r *released) tell(t *testing.T, cluster *rig.Cluster, what string) {
 	body := fmt.Sprintf(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{"level":"Metadata","auditID":"%s-%d","stage":"ResponseComplete","verb":"patch",
 		"user":{"username":"alice"},"objectRef":{"resource":%q,"namespace":"shop","name":%q,"apiVersion":"v1"},"responseStatus":{"code":200},
 		"requestReceivedTimestamp":%q,"stageTimestamp":%q}]}`, name, time.Now().UnixNano(), resource, name, now, now)
-	line.Must(t, expectStatusBy(t.Context(), client, http.MethodPost, scheme+r.ingest+"/v1/audit/"+r.cluster, body, http.StatusNoContent))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, scheme+r.ingest+"/v1/audit/"+r.cluster, strings.NewReader(body))
+	line.Must(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+ingestToken)
+	response, err := client.Do(request)
+	line.Must(t, err)
+	if _ = response.Body.Close(); response.StatusCode != http.StatusNoContent {
+		t.Fatalf("an audit event is answered %s", response.Status)
+	}
 }
 
 // ingestClient is an API server's: it trusts the CA of the Secret that the program keeps, and shows a certificate that the CA has signed.
 func ingestClient(t *testing.T, cluster *rig.Cluster, name string) *http.Client {
 	t.Helper()
 	var secret *corev1.Secret
-	err := line.Poll(t.Context(), func(ctx context.Context) (err error) {
+	line.Eventually(t, "the CA of ingest", func(ctx context.Context) (err error) {
 		secret, err = cluster.Client().CoreV1().Secrets(namespace).Get(ctx, release+"-reroll-ingest-ca", metav1.GetOptions{})
 		return err
 	})
+	dir := t.TempDir()
+	for _, file := range []string{"tls.crt", "tls.key"} {
+		line.Must(t, os.WriteFile(filepath.Join(dir, file), secret.Data[file], 0o600))
+	}
+	ca, err := pki.ReadCA(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
 	line.Must(t, err)
-	ca, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	pair, err := ca.Client(name + ".audit.reroll.dev")
 	line.Must(t, err)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	line.Must(t, err)
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{name + ".audit.reroll.dev"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, ca.Leaf, key.Public(), ca.PrivateKey)
+	shown, err := tls.X509KeyPair(pair.CertPEM, pair.KeyPEM)
 	line.Must(t, err)
 	roots := x509.NewCertPool()
-	roots.AddCert(ca.Leaf)
+	roots.AppendCertsFromPEM(ca.CertPEM())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{
-		RootCAs: roots, ServerName: release + "-reroll-ingest." + namespace + ".svc",
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		RootCAs: roots, ServerName: release + "-reroll-ingest." + namespace + ".svc", Certificates: []tls.Certificate{shown},
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
