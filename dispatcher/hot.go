@@ -227,7 +227,7 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 		g.Go(func() error {
 			began, err := time.Now(), refused
 			if err == nil {
-				err = d.asks.Do(ctx, p, func(ctx context.Context) error { return d.ask(ctx, a, p, x, secret) })
+				err = d.asks.Do(ctx, p, func(ctx context.Context) error { return d.ask(ctx, a, p, secret) })
 			}
 			if ctx.Err() == nil && fateOf(err) != fateGone {
 				x.take(began, err)

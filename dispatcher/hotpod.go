@@ -20,9 +20,6 @@ type asked struct {
 	// first one in a row did.
 	answered, tried, since time.Time
 	err                    error
-	// before is the metric before the first of the failed calls, if measured.
-	measured bool
-	before   float64
 }
 
 // take takes note of a call that began at a time.
@@ -31,7 +28,7 @@ func (x *asked) take(began time.Time, err error) {
 		x.since = began
 	}
 	if x.tried, x.err = began, err; err == nil {
-		x.answered, x.measured = began, false
+		x.answered = began
 	}
 }
 
@@ -87,8 +84,8 @@ func (a *asking) asked() *reloader.Asked {
 var errUnproved = errors.New("it answered, and reroll.dev/http-verify shows no new content")
 
 // ask asks one pod.
-func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, x *asked, secret map[string][]byte) error {
-	h, began := a.how, time.Now()
+func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, secret map[string][]byte) error {
+	h, began, before := a.how, time.Now(), 0.0
 	p.Refreshed = a.value() // what it is asked to take, also if it could not be touched
 	call := func(r dialect.Request) ([]byte, error) { return d.Caller.Call(ctx, p, r, secret) }
 	switch {
@@ -101,34 +98,30 @@ func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, x *a
 		return err
 	}
 	if h.Metric != "" {
-		if answer, err := call(h.Verify); err != nil || x.proves(a, answer) {
+		answer, err := call(h.Verify)
+		if err != nil {
 			return err
 		}
+		before = sumOf(answer, h.Metric)
 	}
-	_, err := call(h.Reload)
-	if err == nil {
-		var answer []byte
-		if answer, err = call(h.Verify); err == nil && !x.proves(a, answer) && (h.Metric != "" || !began.Before(a.last)) {
-			err = errUnproved
-		}
+	if _, err := call(h.Reload); err != nil {
+		return err
+	}
+	answer, err := call(h.Verify)
+	if late := h.Metric != "" || !began.Before(a.last); err == nil && late && !a.proves(before, answer) {
+		err = errUnproved
 	}
 	return err
 }
 
-// proves reports whether an answer of the pod shows that a call since the first that failed has brought the content: a larger metric, or the version of
-// each config.
-func (x *asked) proves(a *asking, answer []byte) bool {
-	if a.how.Metric == "" {
-		return !slices.ContainsFunc(a.versions, func(version string) bool {
-			return version == "" || !regexp.MustCompile(`(^|[^0-9])`+regexp.QuoteMeta(version)+`([^0-9]|$)`).Match(answer)
-		})
+// proves reports whether an answer of a pod shows that it has the content: a metric that is larger than before, or the version of each config.
+func (a *asking) proves(before float64, answer []byte) bool {
+	if a.how.Metric != "" {
+		return sumOf(answer, a.how.Metric) > before
 	}
-	value := sumOf(answer, a.how.Metric)
-	if !x.measured {
-		x.measured, x.before = true, value
-		return false
-	}
-	return value > x.before
+	return !slices.ContainsFunc(a.versions, func(version string) bool {
+		return version == "" || !regexp.MustCompile(`(^|[^0-9])`+regexp.QuoteMeta(version)+`([^0-9]|$)`).Match(answer)
+	})
 }
 
 // sumOf returns the sum of the samples of a metric in the text format of Prometheus; 0 if there are none.

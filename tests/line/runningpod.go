@@ -3,6 +3,7 @@ package line
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -26,7 +27,8 @@ func RunPod(ctx context.Context, client kubernetes.Interface, namespace, workloa
 	if err != nil {
 		return err
 	}
-	if server.ReadHeaderTimeout = time.Minute; server.TLSConfig != nil {
+	server.ReadHeaderTimeout, server.ErrorLog = time.Minute, slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	if server.TLSConfig != nil {
 		listener = tls.NewListener(listener, server.TLSConfig)
 	}
 	go func() { _ = server.Serve(listener) }()

@@ -285,7 +285,7 @@ func TestReload(t *testing.T) {
 	_, checkProved := reader.take("outcome: Verified", false)
 	checkProved()
 	reader.content = "bad edit:%03d" // which its programs refuse, and read when they start
-	fell, checkFell := reader.take("answered with status 500", true)
+	fell, checkFell := reader.take("500 Internal Server Error", true)
 	checkFell()
 	s.Follow(t, "helm uninstall reroll --namespace reroll --wait --timeout=4m")
 
