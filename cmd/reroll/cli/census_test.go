@@ -180,20 +180,6 @@ func TestCensusAsJSON(t *testing.T) {
 	}
 }
 
-// TestCensusAsksThePods: a change that was missed has reached pods that have started since, and without pods nobody knows.
-func TestCensusAsksThePods(t *testing.T) {
-	for name, tc := range map[string]struct {
-		started time.Time
-		rolls   int
-	}{"before": {now.Add(-time.Hour), 1}, "in the same second": {now, 1}, "since": {now.Add(time.Second), 0}, "never": {time.Time{}, 1}} {
-		s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}, started: tc.started}
-		s.add(t, "missed", "1", stakaterAuto, "true")
-		if got := s.census(t).summary().Rolls; got != tc.rolls {
-			t.Errorf("pods that have started %s: %d rolls, want %d", name, got, tc.rolls)
-		}
-	}
-}
-
 // TestCensusHasTheSettings: what the settings say about annotations counts.
 func TestCensusHasTheSettings(t *testing.T) {
 	for name, tc := range map[string]struct {
