@@ -16,11 +16,10 @@ func TestStats(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
 	refused := aReload(9)
-	refused.ID, refused.Outcome, refused.PatchedAt, refused.Workload.Name = "r-9", reloader.ReasonRefused, time.Time{}, "till"
+	refused.ID, refused.Outcome, refused.PatchedAt, refused.LatencySeconds, refused.Workload.Name = "r-9", reloader.ReasonRefused, time.Time{}, 0, "till"
 	f.records.AddReload(9, refused)
 	frozen := aReload(10)
-	frozen.ID, frozen.HeldBy, frozen.Workload.Name = "r-10", reloader.ReasonFrozen, "frozen"
-	frozen.Causes[0].RequestedAt = frozen.PatchedAt.Add(-time.Hour)
+	frozen.ID, frozen.Workload.Name = "r-10", "frozen"
 	f.records.AddReload(10, frozen)
 	baseline := aChange(5)
 	baseline.Type, baseline.ID = reloader.ChangeBaseline, "c-5"

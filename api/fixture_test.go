@@ -177,7 +177,6 @@ func aReload(n int) reloader.Reload {
 		ID:       fmt.Sprintf("r-%d", n),
 		Cluster:  "local",
 		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"},
-		UID:      "w-1",
 		Dialect:  "stakater",
 		Strategy: "env-vars",
 		Outcome:  reloader.ReasonReloaded,
@@ -186,7 +185,7 @@ func aReload(n int) reloader.Reload {
 			OldSum: c.Old.Sum, NewSum: c.New.Sum, Keys: c.Keys, Candidates: c.Candidates, Source: c.Source,
 			RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt, Container: "app",
 		}},
-		Attempt: reloader.Attempt{Attempts: 1, Generation: int64(n), DecidedAt: c.VerifiedAt.Add(time.Second), PatchedAt: c.VerifiedAt.Add(1100 * time.Millisecond)},
+		DecidedAt: c.VerifiedAt.Add(time.Second), PatchedAt: c.VerifiedAt.Add(1100 * time.Millisecond), LatencySeconds: 1.35,
 	}
 }
 

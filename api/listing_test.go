@@ -112,7 +112,7 @@ func TestReloadFilters(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := ids(list[view.Reload](t, f, "/api/v1/reloads?"+tc.query).Items, func(r view.Reload) string { return r.ID })
+			got := ids(list[reloader.Reload](t, f, "/api/v1/reloads?"+tc.query).Items, func(r reloader.Reload) string { return r.ID })
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("?%s (-want +got):\n%s", tc.query, diff)
 			}
@@ -171,7 +171,7 @@ func TestCursorOfDroppedRecordsIsGone(t *testing.T) {
 		f.records.AddChange(uint64(n), aChange(n))
 		switch n {
 		case 10: // both point at sequence 6, which is the oldest kept after 15
-			reloads = list[view.Reload](t, f, "/api/v1/reloads?limit=5").Metadata.Continue
+			reloads = list[reloader.Reload](t, f, "/api/v1/reloads?limit=5").Metadata.Continue
 			changes = list[view.ChangeRow](t, f, "/api/v1/changes?limit=5").Metadata.Continue
 		case 15, 16:
 			want := map[int]int{15: http.StatusOK, 16: http.StatusGone}[n]
@@ -189,7 +189,7 @@ func TestCursorIsBoundToItsListing(t *testing.T) {
 		f.records.AddChange(uint64(n), aChange(n))
 		f.records.PutWorkload(aWorkload("shop", fmt.Sprint(n)))
 	}
-	cursor := list[view.Reload](t, f, "/api/v1/reloads?limit=1&name=cart").Metadata.Continue
+	cursor := list[reloader.Reload](t, f, "/api/v1/reloads?limit=1&name=cart").Metadata.Continue
 	cases := map[string]struct {
 		target string
 		code   int

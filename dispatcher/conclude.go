@@ -171,11 +171,11 @@ func (b *board) holdBack(s *sitting, rolling []reloader.Config, reason reloader.
 		b.metrics.Held(reason)
 	}
 	r := b.scribe.rolled(done{s: s, rolled: rolling, state: t.state, outcome: reason})
-	r.Message, r.Attempts = message, t.attempts
+	r.Message = message
 	if first && reason != reloader.ReasonRetrying && len(rolling) > 0 {
 		b.records.finish(s.w, r)
 	}
-	b.logFailed(r)
+	b.logFailed(r, t.attempts)
 	b.recordQ.Add(s.w.Ref())
 }
 

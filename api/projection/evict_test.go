@@ -59,7 +59,7 @@ func TestOneClusterDisplacesNoOther(t *testing.T) {
 			c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
 			c.Cluster = cluster
 			p.AddChange(seq, c)
-			p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: cluster, Attempt: reloader.Attempt{DecidedAt: time.Unix(int64(seq), 0)}})
+			p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: cluster, DecidedAt: time.Unix(int64(seq), 0)})
 		}
 	}
 	send("blue", 20)
@@ -155,7 +155,7 @@ func TestFiguresAreThoseOfWhatIsKept(t *testing.T) {
 	for i := range uint64(100) {
 		seq := 2 + i ^ 1
 		c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
-		r := reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: "blue", Outcome: reloader.ReasonRefused, Attempt: reloader.Attempt{DecidedAt: time.Unix(int64(seq), 0)}}
+		r := reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: "blue", Outcome: reloader.ReasonRefused, DecidedAt: time.Unix(int64(seq), 0)}
 		c.VerifiedAt = r.DecidedAt
 		p.AddChange(seq, c)
 		p.AddReload(seq, r)

@@ -81,7 +81,7 @@ func TestConfigsFollowChangesAndWorkloads(t *testing.T) {
 }
 
 func caused(id string, at int64, changes ...string) reloader.Reload {
-	r := reloader.Reload{ID: id, Cluster: "blue", Attempt: reloader.Attempt{PatchedAt: time.Unix(at, 0)}}
+	r := reloader.Reload{ID: id, Cluster: "blue", PatchedAt: time.Unix(at, 0)}
 	for _, c := range changes {
 		r.Causes = append(r.Causes, reloader.Cause{ChangeID: c})
 	}

@@ -79,13 +79,13 @@ func (f *fleet) reload(id, change string) {
 	f.next++
 	now := time.Now().Add(-4 * time.Minute).UTC()
 	f.records.AddReload(f.next, reloader.Reload{
-		ID:       id,
-		Cluster:  "local",
-		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"},
-		Dialect:  "stakater",
-		Strategy: "env-vars",
-		Outcome:  reloader.ReasonReloaded,
-		Attempt:  reloader.Attempt{DecidedAt: now, PatchedAt: now},
+		ID:        id,
+		Cluster:   "local",
+		Workload:  reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"},
+		Dialect:   "stakater",
+		Strategy:  "env-vars",
+		Outcome:   reloader.ReasonReloaded,
+		DecidedAt: now, PatchedAt: now, LatencySeconds: 1.5,
 		Causes: []reloader.Cause{{
 			ChangeID: change, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "settings"}, Why: reloader.ReasonAuto,
 			Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}}}, RequestedAt: now.Add(-1500 * time.Millisecond),

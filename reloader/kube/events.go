@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -144,7 +143,7 @@ func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	}
 	var events []*corev1.Event
 	for _, c := range byConfig(r.Causes) {
-		e := newEvent(w, r.DecidedAt, r.ID, strconv.FormatInt(r.Generation, 10), c.ChangeID, c.Config.String())
+		e := newEvent(w, r.DecidedAt, r.ID, c.ChangeID, c.Config.String())
 		e.Type, e.Reason, e.Source.Component = corev1.EventTypeNormal, eventReloaded, eventSource(c.Config.Kind)
 		text := describe(w, c, did)
 		if failed {

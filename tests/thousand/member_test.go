@@ -152,13 +152,12 @@ func (m *member) edit(ctx context.Context, n int) error {
 		return err
 	}
 	r := reloader.Reload{
-		ID:       "r-" + c.ID,
-		Cluster:  m.name,
-		Workload: web(n / 2),
-		UID:      "u",
-		Outcome:  reloader.ReasonReloaded,
-		Attempt:  reloader.Attempt{DecidedAt: time.Now(), PatchedAt: time.Now()},
-		Causes:   []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt, Candidates: c.Candidates}},
+		ID:        "r-" + c.ID,
+		Cluster:   m.name,
+		Workload:  web(n / 2),
+		Outcome:   reloader.ReasonReloaded,
+		DecidedAt: time.Now(), PatchedAt: time.Now(),
+		Causes: []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt, Candidates: c.Candidates}},
 	}
 	if err := m.queue.AppendReload(ctx, r); err != nil {
 		return err

@@ -91,10 +91,10 @@ func changeRow(r view.ChangeRow, now time.Time) row {
 	}}
 }
 
-func reloadRow(r view.Reload, now time.Time) row {
+func reloadRow(r reloader.Reload, now time.Time) row {
 	latency, who := dash, whoCaused(r.Causes)
-	if r.LatencySeconds != nil {
-		latency = time.Duration(*r.LatencySeconds * float64(time.Second)).Round(time.Millisecond).String()
+	if took, ok := r.Latency(); ok {
+		latency = took.Round(time.Millisecond).String()
 	}
 	if r.Requested != "" {
 		who = "requested: " + r.Requested
