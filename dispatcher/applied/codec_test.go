@@ -98,36 +98,24 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is read is written and read as the same, whatever the text.
+// FuzzParse: what is read of an annotation or the ledger is written and read as the same, whatever the text, also with a right checksum.
 func FuzzParse(f *testing.F) {
-	f.Add(someState().Annotation())
-	f.Add(someState().Ledger())
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := applied.Parse(text, uid, []reloader.Config{configNamed("a")})
-		if err != nil && s.Known() {
-			t.Fatalf("a state and an error: %+v, %v", s, err)
-		}
-		again, err2 := applied.Parse(s.Ledger(), uid, []reloader.Config{configNamed("a")})
-		if s.Known() && (err2 != nil || !reflect.DeepEqual(s, again)) {
-			t.Fatalf("%q is read as %+v, and again as %+v, %v", text, s, again, err2)
-		}
-	})
-}
-
-// FuzzAnnotation reads a text with a right checksum, as a tenant can make it.
-func FuzzAnnotation(f *testing.F) {
-	f.Add(uint64(1), int64(1), 1.5, "r", "a", "12", "k", "s", "u", "f")
-	f.Fuzz(func(t *testing.T, n uint64, at int64, rolls float64, requested, name, version, key, sum, used, filter string) {
-		s := applied.State{Workload: uid, N: n, At: time.Unix(at, 0), Rolls: rolls, Requested: requested, Writes: reloader.ByConfigOf(map[reloader.Config]applied.Write{
-			configNamed(name): {Version: version, KeyID: key, Sum: sum, Used: used, Filter: filter},
+	f.Add(someState().Annotation(), uint64(1), 1.5, "r", "a", "12")
+	f.Add(someState().Ledger(), uint64(7), -1.0, "\x00", "a/b", ",")
+	f.Fuzz(func(t *testing.T, text string, n uint64, rolls float64, requested, name, write string) {
+		wanted := []reloader.Config{configNamed("a")}
+		forged := applied.State{Workload: uid, N: n, Rolls: rolls, Requested: requested, Writes: reloader.ByConfigOf(map[reloader.Config]applied.Write{
+			configNamed(name): {Version: write, KeyID: write, Sum: write, Used: write, Filter: write},
 		})}
-		got, err := applied.Parse(s.Annotation(), uid, nil)
-		if err != nil {
-			return
-		}
-		again, err := applied.Parse(got.Annotation(), uid, nil)
-		if err != nil || !reflect.DeepEqual(got, again) {
-			t.Fatalf("%+v is read as %+v, and again as %+v, %v", s, got, again, err)
+		for _, text := range []string{text, forged.Annotation(), forged.Ledger()} {
+			s, err := applied.Parse(text, uid, wanted)
+			if err != nil && s.Known() {
+				t.Fatalf("a state and an error: %+v, %v", s, err)
+			}
+			again, err := applied.Parse(s.Ledger(), uid, wanted)
+			if s.Known() && (err != nil || !reflect.DeepEqual(s, again)) {
+				t.Fatalf("%q is read as %+v, and again as %+v, %v", text, s, again, err)
+			}
 		}
 	})
 }

@@ -90,41 +90,6 @@ func waits(all ...turn.Wait) map[reloader.Config]turn.Wait {
 	return found
 }
 
-// TestRollsAtTheMaximumWait: one client edits 40 configs of one workload in turn every 20 ms for 35 s, and a roll takes 30 ms. Edits during a roll wait
-// for a window of their own: no two rolls follow each other within the window.
-func TestRollsAtTheMaximumWait(t *testing.T) {
-	const edit, roll = 20 * time.Millisecond, 30 * time.Millisecond
-	w := turn.Turn{Debounce: turn.Debounce{Window: time.Second, MaxWait: 10 * time.Second}, Waits: map[reloader.Config]turn.Wait{}}
-	var configs []reloader.Config
-	for i := range 40 {
-		configs = append(configs, config(fmt.Sprint("c.", i)))
-	}
-	var rolls []time.Duration
-	var ends, read time.Time
-	for at, n := noon, 0; at.Before(after(60)); at = at.Add(time.Millisecond) {
-		if at.Sub(noon)%edit == 0 && at.Before(after(35)) {
-			c := configs[n%len(configs)]
-			w.Waits[c] = w.Waits[c].Heard(at, at)
-			n++
-		}
-		switch due := turn.Due(w, at); {
-		case at.Equal(ends):
-			w = rolled(w, configs, read, at)
-			rolls = append(rolls, at.Sub(noon))
-		case at.After(ends) && !due.IsZero() && !due.After(at):
-			read, ends = at, at.Add(roll)
-		}
-	}
-	if len(rolls) != 4 {
-		t.Errorf("rolls at %v, want one at each maximum wait and one at the end", rolls)
-	}
-	for i := 1; i < len(rolls); i++ {
-		if gap := rolls[i] - rolls[i-1]; gap < time.Second {
-			t.Errorf("two rolls within %s", gap)
-		}
-	}
-}
-
 // rolled returns w after a roll that took the content of some configs and began to read them at a time.
 func rolled(w turn.Turn, taken []reloader.Config, read, now time.Time) turn.Turn {
 	w.Waits = maps.Clone(w.Waits)

@@ -3,7 +3,6 @@ package dialect
 import (
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,23 +72,4 @@ func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
 	if got := decide(follower, ConfigMeta{Config: own, Follows: "c2"}); got.Reload {
 		t.Errorf("a config that nobody asks for is followed: %+v", got)
 	}
-}
-
-func FuzzFollow(f *testing.F) {
-	f.Add("c1/shared/configmap/flags=flags, c2/shop/Secret/token")
-	f.Add("a/b/secret/c=d=e,,=,/")
-	f.Fuzz(func(t *testing.T, list string) {
-		l := readList(Followed, list, "shop")
-		if len(l.names) > maxFollowed {
-			t.Errorf("%d configs", len(l.names))
-		}
-		for one := range l.names {
-			if one.Validate() != nil || one.Cluster == "" {
-				t.Errorf("%q is read as %+v", list, one)
-			}
-		}
-		if strings.TrimFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) != "" && len(l.names)+len(l.problems) == 0 {
-			t.Errorf("nothing is said of %q", list)
-		}
-	})
 }
