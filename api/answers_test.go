@@ -60,7 +60,7 @@ func TestPagesOfEveryListing(t *testing.T) {
 		w.Edges[1].Config.Name, w.Edges[2].Config.Name = fmt.Sprint("b-", n), fmt.Sprint("a-", n)
 		f.records.PutWorkload(w)
 		s := aStatus()
-		s.Cluster, s.Freeze.Frozen = fmt.Sprint("c-", n), true
+		s.Cluster, s.Freeze = fmt.Sprint("c-", n), &reloader.Pause{}
 		f.records.PutCluster(s)
 	}
 	for _, path := range []string{"clusters", "workloads", "changes", "changes?configKind=ConfigMap", "workloads?unsettled=true"} {

@@ -57,7 +57,7 @@ func examples() map[string]any {
 	}
 	status := &reloader.ClusterStatus{
 		Cluster: "local",
-		Process: reloader.Process{Version: "v0.1.0", Instance: "reroll-0", StartedAt: at.Add(-time.Hour), Ready: true},
+		Version: "v0.1.0", Instance: "reroll-0", StartedAt: at.Add(-time.Hour), Ready: true,
 		At:      at,
 		Backlog: reloader.Backlog{Workloads: 1},
 		Hearing: reloader.Hearing{SweptAt: at.Add(-time.Minute), Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at}}},

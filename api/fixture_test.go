@@ -214,11 +214,10 @@ func aStatus() reloader.ClusterStatus {
 	return reloader.ClusterStatus{
 		Cluster: "local",
 		UID:     "u-0",
-		Process: reloader.Process{Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true},
+		Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true,
 		At:      now,
 		Hearing: reloader.Hearing{Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: now}}, Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: now}}, SweptAt: now.Add(-time.Minute)},
-		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRetrying: 1}},
-		Brakes:  reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=till", Until: now.Add(time.Hour), Reason: "audit"}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: now.Add(time.Hour)}}},
+		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRetrying: 1}, Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=till", Until: now.Add(time.Hour), Reason: "audit"}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: now.Add(time.Hour)}}},
 	}
 }
 

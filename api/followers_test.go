@@ -55,7 +55,7 @@ func TestImpactReachesFollowers(t *testing.T) {
 	f := newFixture(t)
 	f.followRules()
 	frozen := aStatus()
-	frozen.Cluster, frozen.Freeze = "c3", reloader.Freeze{Frozen: true, Reason: "a sale"}
+	frozen.Cluster, frozen.Freeze = "c3", &reloader.Pause{Reason: "a sale"}
 	f.records.PutCluster(frozen)
 	impact := impactOf(t, f, rulesPath)
 	got := map[string]string{}

@@ -49,7 +49,7 @@ func TestBrakes(t *testing.T) {
 				}
 				return nil
 			})
-			p.SetControl(control.Frozen(control.Freeze{}))
+			p.SetControl(control.Frozen(reloader.Pause{}))
 			w.edit(alice, app, "2")
 			w.pass(time.Hour)
 			p.SetControl(control.Control{})

@@ -136,8 +136,8 @@ func TestClusters(t *testing.T) {
 	p.AddReload(1, caused("r-1", 1, "c-2"))
 	p.PutWorkload(dependent(cart, settings))
 	p.PutWorkload(dependent(cart, settings))
-	p.PutCluster(reloader.ClusterStatus{Cluster: "blue", Process: reloader.Process{Version: "v1"}})
-	p.PutCluster(reloader.ClusterStatus{Cluster: "amber", Process: reloader.Process{Version: "v2"}})
+	p.PutCluster(reloader.ClusterStatus{Cluster: "blue", Version: "v1"})
+	p.PutCluster(reloader.ClusterStatus{Cluster: "amber", Version: "v2"})
 	list := p.Clusters()
 	if len(list) != 2 || list[0].Name != "amber" || list[1].Status.Version != "v1" {
 		t.Fatalf("got %+v", list)

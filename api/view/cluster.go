@@ -24,8 +24,10 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 	if c.Status != nil {
 		v.ClusterStatus = *c.Status
 	}
-	v.Cluster, v.Workloads, v.Freeze = c.Name, c.Workloads, v.Freeze.At(now)
-	v.Pauses = slices.DeleteFunc(slices.Clone(v.Pauses), func(p reloader.Pause) bool { return !p.Until.After(now) })
+	if v.Cluster, v.Workloads = c.Name, c.Workloads; !v.Freeze.On(now) {
+		v.Freeze = nil
+	}
+	v.Pauses = slices.DeleteFunc(slices.Clone(v.Pauses), func(p reloader.Pause) bool { return !p.On(now) })
 	if c.LastChange != nil {
 		v.LastChangeAt = c.LastChange.VerifiedAt
 	}

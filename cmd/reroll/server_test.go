@@ -113,10 +113,9 @@ func statusOf(cluster string) reloader.ClusterStatus {
 	now := time.Now().UTC()
 	return reloader.ClusterStatus{
 		Cluster: cluster,
-		Process: reloader.Process{Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true},
+		Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true,
 		At:      now,
 		Hearing: reloader.Hearing{Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: now}}, SweptAt: now.Add(-time.Minute)},
-		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRefused: 1}},
-		Brakes:  reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=ledger", Until: now.Add(time.Hour), Reason: "audit"}}},
+		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRefused: 1}, Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=ledger", Until: now.Add(time.Hour), Reason: "audit"}}},
 	}
 }

@@ -114,7 +114,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 	for _, f := range s.Feeds {
 		of := ""
 		if len(f.Quiet) == 1 {
-			of = fmt.Sprintf(" of %ss", f.Quiet[0].Kind)
+			of = fmt.Sprintf(" of %ss", f.Quiet[0])
 		}
 		switch f.State {
 		case "silent":
@@ -124,7 +124,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 		}
 	}
 	for _, f := range s.Faults {
-		add(pods, "%s of the dispatcher: %s", f.Part, end(f.Reason))
+		add(pods, "The dispatcher is not well: %s", end(f))
 	}
 	for _, p := range positions {
 		for _, g := range p.Gaps {
@@ -138,7 +138,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 		}
 	}
 	if s.ControlProblem != "" {
-		p := freezeOf(s.Freeze, s)
+		p := freezeOf(reloader.Pause{}, s)
 		add(p.Next, "%s", p.Message)
 	}
 	return found
@@ -149,12 +149,12 @@ func holdsBack(s *reloader.ClusterStatus, now time.Time) (found []Problem) {
 	if s.DryRun {
 		found = append(found, Problem{"This is a dry run: Reroll writes nothing to the cluster.", "", reloader.ReasonDryRun})
 	}
-	if f := s.Freeze.At(now); f.Frozen && s.ControlProblem == "" {
-		found = append(found, freezeOf(f, s))
+	if s.Freeze.On(now) && s.ControlProblem == "" {
+		found = append(found, freezeOf(*s.Freeze, s))
 	}
 	for _, p := range s.Pauses {
-		if p.Until.After(now) {
-			message := "Reloads" + with(" in namespace ", p.Namespace, "") + with(" of workloads with ", p.Selector, "") + " are paused" + terms(p.Reason, p.By, time.Time{}, p.Until) + "."
+		if p.On(now) {
+			message := "Reloads" + with(" in namespace ", p.Namespace, "") + with(" of workloads with ", p.Selector, "") + " are paused" + terms(p) + "."
 			found = append(found, Problem{message, "reroll resume " + flags(p) + elsewhere(s), reloader.ReasonPausedByOperator})
 		}
 	}
@@ -180,17 +180,17 @@ func (c Case) unheard() (text, next string) {
 		asOf = " This is as of the start at " + clock(c.Status.StartedAt)
 	}
 	for _, f := range c.Status.Feeds {
-		for _, q := range f.Quiet {
+		for _, kind := range f.Quiet {
 			switch {
-			case !slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Config.Kind == q.Kind && e.Config.Cluster == "" }):
+			case !slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Config.Kind == kind && e.Config.Cluster == "" }):
 				continue
 			case f.State == "silent":
 				next = "reroll audit check"
 			}
-			if q.LastAt.IsZero() {
-				return fmt.Sprintf("%s: no audit event of a %s has come since the dispatcher started.", asOf, q.Kind), next
+			if f.LastAt.IsZero() {
+				return fmt.Sprintf("%s: no audit event of a %s has come since the dispatcher started.", asOf, kind), next
 			}
-			return fmt.Sprintf("%s: the last audit event of a %s came at %s.", asOf, q.Kind, clock(q.LastAt)), next
+			return fmt.Sprintf("%s: the last audit event of a %s came at %s.", asOf, kind, clock(f.LastAt)), next
 		}
 	}
 	if len(c.Status.Feeds) == 0 && !hears(c.Status) {

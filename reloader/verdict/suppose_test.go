@@ -48,7 +48,7 @@ func TestSuppose(t *testing.T) {
 	}
 	nothing := func(*reloader.ClusterStatus, *reloader.WorkloadRecord) {}
 	frozen := func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
-		s.Freeze = reloader.Freeze{Frozen: true, Reason: "an incident", Until: soon}
+		s.Freeze = &reloader.Pause{Reason: "an incident", Until: soon}
 	}
 	notifies := func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Notifies = true }
 	cases := map[string]struct {
@@ -73,7 +73,7 @@ func TestSuppose(t *testing.T) {
 		"a webhook comes first":    {and(notifies, reloads("")), "", Notified, "Notified", "webhook"},
 		"frozen":                   {frozen, "", RollsLater, "Frozen", "until 2026-11-21 13:00:00 UTC"},
 		"thawed since": {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
-			s.Freeze = reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}
+			s.Freeze = &reloader.Pause{Until: now.Add(-time.Hour)}
 		}, "", RollsNow, "", ""},
 		"the last of two pauses counts": {pauses(reloader.Pause{Namespace: "shop", Until: later, Reason: "a sale"}, reloader.Pause{Until: soon}), "", RollsLater, "PausedByOperator", "a sale. It continues at 2026-11-21 14:00:00 UTC."},
 		"another namespace is paused":   {pauses(reloader.Pause{Namespace: "bank", Until: later}), "", RollsNow, "", ""},
@@ -111,7 +111,7 @@ func TestSuppose(t *testing.T) {
 		"the cluster is away":  {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = now.Add(-time.Hour) }, "", RollsNow, "", ""},
 	}
 	for name, tc := range cases {
-		s := &reloader.ClusterStatus{At: now, Process: reloader.Process{Ready: true}}
+		s := &reloader.ClusterStatus{At: now, Ready: true}
 		r := record(func(r *reloader.WorkloadRecord) { tc.edit(s, r) })
 		keys := slices.DeleteFunc(strings.Split(tc.keys, ","), func(k string) bool { return k == "" })
 		fate, v := Case{Cluster: "local", Workload: web, Record: r, Status: s, Now: now}.Suppose(r.Edges[0], keys)

@@ -125,7 +125,7 @@ func (m *member) state(ctx context.Context, n int, last string) error {
 
 func (m *member) status(ctx context.Context) error {
 	return m.queue.PutClusterStatus(ctx, reloader.ClusterStatus{
-		Cluster: m.name, UID: m.hub.UID, At: time.Now(), Process: reloader.Process{Version: "v1", Ready: true}, Backlog: reloader.Backlog{Workloads: workloads},
+		Cluster: m.name, UID: m.hub.UID, At: time.Now(), Version: "v1", Ready: true, Backlog: reloader.Backlog{Workloads: workloads},
 	})
 }
 

@@ -143,8 +143,7 @@ export interface Workload {
   rollout?: Rollout;
 }
 
-export interface Freeze {
-  frozen: boolean;
+export interface Pause {
   since?: string;
   until?: string;
 }
@@ -177,7 +176,7 @@ export interface Cluster {
   /** When the oldest change was verified that is on its way to a workload. */
   oldestPendingAt?: string;
   hintsPending?: number;
-  freeze?: Freeze;
+  freeze?: Pause;
   // forward is how far the cluster's records have come to the hub that answers, for each stream; missing records are among problems.
   forward?: { at: string; behind?: number }[];
 }
