@@ -69,23 +69,6 @@ func checkService(t *testing.T, service *corev1.Service, labels map[string]strin
 	}
 }
 
-func checkMounts(t *testing.T, w runner) {
-	t.Helper()
-	volumes := map[string]bool{}
-	for _, v := range w.pod.Spec.Volumes {
-		volumes[v.Name] = true
-	}
-	for _, mount := range w.pod.Spec.Containers[0].VolumeMounts {
-		if !volumes[mount.Name] {
-			t.Errorf("%s: mount %s has no volume", w.name, mount.Name)
-		}
-		delete(volumes, mount.Name)
-	}
-	if len(volumes) > 0 {
-		t.Errorf("%s: volumes that nobody mounts: %v", w.name, volumes)
-	}
-}
-
 // decode returns the objects of a YAML stream and fails the test on a field or a kind that Kubernetes does not know.
 func decode(t *testing.T, stream string) []runtime.Object {
 	t.Helper()

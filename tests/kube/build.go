@@ -25,7 +25,7 @@ func (b build) all(ctx context.Context, missing kit) error {
 		return nil
 	}
 	fmt.Fprintf(b.progress, "kube: building %s of Kubernetes %s into %s\n", names(missing), b.versions.kubernetes, b.dir)
-	staging, err := b.staging()
+	staging, err := os.MkdirTemp(b.dir, ".build-")
 	if err != nil {
 		return err
 	}
@@ -53,20 +53,6 @@ func names(sources kit) string {
 		list = append(list, string(s.part))
 	}
 	return strings.Join(list, ", ")
-}
-
-// staging makes an empty folder next to the results, after removing those of builds that were cut short; we hold the lock.
-func (b build) staging() (string, error) {
-	old, err := filepath.Glob(filepath.Join(b.dir, ".build-*"))
-	if err != nil {
-		return "", err
-	}
-	for _, dir := range old {
-		if err := os.RemoveAll(dir); err != nil {
-			return "", err
-		}
-	}
-	return os.MkdirTemp(b.dir, ".build-")
 }
 
 // module builds parts of one module into a folder. Flags that the tests' own builds do not have, such as -trimpath, would have the go command

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +13,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 )
+
+// Main runs the tests of a package on one cluster, which it puts into shared, and ends the process.
+func Main(m *testing.M, shared **Cluster, o Options) {
+	c, err := Start(context.Background(), o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	*shared = c
+	code := m.Run()
+	c.Stop()
+	os.Exit(code)
+}
 
 // namespaceTimeout is how long a new namespace may take to be ready for pods.
 const namespaceTimeout = time.Minute
@@ -42,7 +56,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	}
 	// Pods are refused until it has a service account, and controllers then back off.
 	ready := func(ctx context.Context) error { return c.hasServiceAccount(ctx, name) }
-	if err := await(ctx, c.process(ControllerManager), ready); err != nil {
+	if err := c.process(ControllerManager).Await(ctx, ready); err != nil {
 		t.Fatalf("wait for namespace %s: %v", name, err)
 	}
 	return name

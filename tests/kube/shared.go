@@ -38,11 +38,11 @@ func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s names no control plane: %w", SharedVariable, err)
 	}
-	binaries, err := Parts(ctx, o.Progress)
+	binaries, err := Parts(ctx, os.Stderr)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{options: o, binaries: binaries, dir: dir, api: address(content), processes: map[Part]*process{}, attached: true}
+	c := &Cluster{options: o, binaries: binaries, dir: dir, api: address(content), processes: map[Part]*Program{}, attached: true}
 	if c.ca, err = pki.ReadCA(c.file(caFile), c.file(caKeyFile)); err != nil {
 		return nil, err
 	}

@@ -32,8 +32,8 @@ func TestRightsEndWithTheNamespace(t *testing.T) {
 	own, theirs := answered(who.own), answered(who.theirs)
 	who.Await("it to come", func(context.Context) error { return who.read(who.token, own[0], &struct{}{}) })
 	for i, path := range theirs {
-		code, answer := who.ask(who.token, http.MethodGet, path, nil)
-		if control, said := who.ask(who.token, http.MethodGet, own[i], nil); code != http.StatusForbidden || control != http.StatusOK {
+		code, answer := who.ask(who.token, path)
+		if control, said := who.ask(who.token, own[i]); code != http.StatusForbidden || control != http.StatusOK {
 			t.Errorf("GET %s: %d %s; of the tenant's own: %d %s", path, code, answer, control, said)
 		}
 	}
@@ -42,12 +42,12 @@ func TestRightsEndWithTheNamespace(t *testing.T) {
 		"/api/v1/reloads/" + who.reloads(who.theirs)[0].ID, "/api/v1/changes/" + who.changes(who.theirs)[0].ID, "/api/v1/reloads/r-none", "/api/v1/changes/c-none",
 	}
 	for _, path := range everything {
-		if code, answer := who.ask(who.token, http.MethodGet, path, nil); code != http.StatusForbidden {
+		if code, answer := who.ask(who.token, path); code != http.StatusForbidden {
 			t.Errorf("GET %s: %d %s", path, code, answer)
 		}
 	}
-	_, there := who.ask(who.token, http.MethodGet, pathOf(who.theirs, "web"), nil)
-	if _, absent := who.ask(who.token, http.MethodGet, pathOf(who.theirs, "absent"), nil); there != strings.ReplaceAll(absent, "absent", "web") {
+	_, there := who.ask(who.token, pathOf(who.theirs, "web"))
+	if _, absent := who.ask(who.token, pathOf(who.theirs, "absent")); there != strings.ReplaceAll(absent, "absent", "web") {
 		t.Errorf("of a workload that exists: %s; of one that does not: %s", there, absent)
 	}
 	who.noWrites()
@@ -78,7 +78,7 @@ func TestTokensOfNobody(t *testing.T) {
 	who := newTenant(t)
 	elsewhere, err := account(who.Ctx(), who.own, "elsewhere", "another-service")
 	who.Must(err)
-	if code, answer := who.ask(who.token, http.MethodGet, "/api/v1/self", nil); code != http.StatusOK {
+	if code, answer := who.ask(who.token, "/api/v1/self"); code != http.StatusOK {
 		t.Errorf("the tenant's own: %d %s", code, answer)
 	}
 	for name, token := range map[string]string{
@@ -89,7 +89,7 @@ func TestTokensOfNobody(t *testing.T) {
 		"too long":         strings.Repeat("x", 20_000),
 	} {
 		for _, path := range []string{"/api/v1/self", "/api/v1/changes?namespace=" + who.own} {
-			if code, answer := who.ask(token, http.MethodGet, path, nil); code != http.StatusUnauthorized {
+			if code, answer := who.ask(token, path); code != http.StatusUnauthorized {
 				t.Errorf("%s: GET %s: %d %s", name, path, code, answer)
 			}
 		}

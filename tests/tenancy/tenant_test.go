@@ -1,14 +1,13 @@
 package tenancy
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -60,40 +59,29 @@ func newTenant(t *testing.T) *tenant {
 	return who
 }
 
-// ask sends a request to the REST API with a token, again while it is told to ask less often.
-func (who *tenant) ask(token, method, path string, body any) (code int, answer string) {
+// ask reads a path of the REST API with a token, again while it is told to ask less often.
+func (who *tenant) ask(token, path string) (code int, answer string) {
 	who.T.Helper()
-	var sent []byte
-	if body != nil {
-		var err error
-		sent, err = json.Marshal(body)
-		who.Must(err)
-	}
-	for {
-		request, err := http.NewRequestWithContext(who.Ctx(), method, shared.Reroll.API+path, bytes.NewReader(sent))
+	who.Await("an answer", func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, shared.Reroll.API+path, nil)
 		who.Must(err)
 		request.Header.Set("Authorization", "Bearer "+token)
-		request.Header.Set("Content-Type", "application/json")
 		response, err := http.DefaultClient.Do(request)
 		who.Must(err)
 		said, err := io.ReadAll(response.Body)
-		who.Must(err)
-		who.Must(response.Body.Close())
-		if response.StatusCode != http.StatusTooManyRequests {
-			return response.StatusCode, string(said)
+		who.Must(errors.Join(err, response.Body.Close()))
+		if code, answer = response.StatusCode, string(said); code == http.StatusTooManyRequests {
+			return errors.New(answer)
 		}
-		select {
-		case <-time.After(time.Second):
-		case <-who.Ctx().Done():
-			who.Must(who.Ctx().Err())
-		}
-	}
+		return nil
+	})
+	return code, answer
 }
 
 // read reads a path of the REST API with a token.
 func (who *tenant) read(token, path string, into any) error {
 	who.T.Helper()
-	code, answer := who.ask(token, http.MethodGet, path, nil)
+	code, answer := who.ask(token, path)
 	if code != http.StatusOK {
 		return fmt.Errorf("GET %s: %d %s", path, code, answer)
 	}

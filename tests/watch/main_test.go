@@ -2,12 +2,8 @@ package watch
 
 import (
 	"bytes"
-	"context"
-	"fmt"
-	"os"
 	"sync"
 	"testing"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -21,26 +17,9 @@ var shared *kube.Cluster
 var clientLog safeBuffer
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
 	klog.LogToStderr(false)
 	klog.SetOutput(&clientLog)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
-	defer cancel()
-	var err error
-	shared, err = kube.Start(ctx, kube.Options{ControlPlaneOnly: true})
-	if err != nil {
-		return 1, err
-	}
-	defer shared.Stop()
-	return m.Run(), nil
+	kube.Main(m, &shared, kube.Options{ControlPlaneOnly: true})
 }
 
 // safeBuffer is a buffer that several goroutines may use.

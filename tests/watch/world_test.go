@@ -45,7 +45,7 @@ func follow(t *testing.T, kubeconfig string, scope kube.Scope) *follower {
 		Kubeconfig: kubeconfig, QPS: 1000, Burst: 1000, Scope: scope, Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
 		KeepAnnotation: func(key string) bool { return key == "kept" },
 	})
-	must(t, err)
+	line.Must(t, err)
 	err = f.cluster.Watch(ctx, func(w *workload.Workload) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -55,7 +55,7 @@ func follow(t *testing.T, kubeconfig string, scope kube.Scope) *follower {
 		defer f.mu.Unlock()
 		delete(f.tracked, ref)
 	})
-	must(t, err)
+	line.Must(t, err)
 	return f
 }
 
@@ -110,7 +110,7 @@ func poll(t *testing.T, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	must(t, line.Poll(ctx, func(context.Context) error { return check() }))
+	line.Must(t, line.Poll(ctx, func(context.Context) error { return check() }))
 }
 
 func kubectl(t *testing.T, args ...string) {
@@ -141,7 +141,7 @@ const (
 func create(t *testing.T, kind workload.Kind, namespace, name string, spec map[string]any) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(shared.RESTConfig())
-	must(t, err)
+	line.Must(t, err)
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": kind.Resource.GroupVersion().String(), "kind": kind.Kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}

@@ -10,12 +10,6 @@ import (
 )
 
 // Handler returns the API with its dashboard over the fleet: everybody may look.
-func (f *Fleet) Handler() (http.Handler, error) { return f.HandlerFor(nil) }
-
-// HandlerFor is Handler for those whom access lets in.
-func (f *Fleet) HandlerFor(access api.Access) (http.Handler, error) {
-	return api.New(api.Options{
-		Records: f.Records, Version: "v0.1.0",
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Access: access,
-	})
+func (f *Fleet) Handler() (http.Handler, error) {
+	return api.New(api.Options{Records: f.Records, Version: "v0.1.0", Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
