@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -101,4 +103,22 @@ func (who *tenant) changes(ns string) []line.Change {
 	var page struct{ Items []line.Change }
 	who.Must(who.read(warden, "/api/v1/changes?limit=500&namespace="+ns, &page))
 	return page.Items
+}
+
+// shared is the line of all tests, each of which has namespaces of its own there. Nothing acts on objects but Reroll, which is all that is tried.
+var shared *line.Line
+
+// warden is the token of a user who may do everything, to see what is on record.
+var warden string
+
+func TestMain(m *testing.M) {
+	line.Main(m, &shared, line.Options{
+		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Flags: []string{"--set", "debounce.window=100ms", "--set", "api.auth=token"},
+	}, func(ctx context.Context, l *line.Line) (err error) {
+		if warden, err = account(ctx, "default", "warden"); err == nil {
+			_, err = l.Kube.Kubectl(ctx, "create", "clusterrolebinding", "warden", "--clusterrole=cluster-admin", "--serviceaccount=default:warden")
+		}
+		return err
+	})
 }

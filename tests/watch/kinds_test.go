@@ -53,3 +53,49 @@ func TestOneMalformedRolloutHurtsNoOther(t *testing.T) {
 	kubectl(t, "patch", "-n", ns, rollouts, "bad", "--type=merge", `-p={"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"c"}}]}]}}}}`)
 	f.awaitThat(t, bad, "with its reference once it is mended", uses("c"))
 }
+
+// via is the spec of a Rollout that runs a Deployment's template.
+func via(deployment string) map[string]any {
+	return map[string]any{"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}}
+}
+
+func TestRolloutIsJoinedWithItsDeployment(t *testing.T) {
+	install(t, rollouts)
+	ns := shared.Namespace(t)
+	createDeployment(t, ns, "early", "c")
+	create(t, workload.Rollout, ns, "existing", via("early"))
+	f := follow(t, shared.Kubeconfig(), kube.Scope{Rollouts: true})
+	if w := f.get(ref("Rollout", ns, "existing")); w == nil || !uses("c")(w) || w.Via == nil {
+		t.Errorf("both existed when Watch began: %+v", w)
+	}
+	create(t, workload.Rollout, ns, "after", via("early"))
+	f.awaitThat(t, ref("Rollout", ns, "after"), "with the Deployment that was there", uses("c"))
+
+	create(t, workload.Rollout, ns, "before", via("late"))
+	before := ref("Rollout", ns, "before")
+	f.awaitThat(t, before, "as it is", usesNothing)
+	createDeployment(t, ns, "late", "d")
+	f.awaitThat(t, before, "with the Deployment that came", uses("d"))
+	if w := f.get(before); w.Kind != "Rollout" || w.Via.Name != "late" || w.Selector == "" {
+		t.Errorf("joined: %+v", w)
+	}
+
+	setConfig := `-p=[{"op":"replace","path":"/spec/template/spec/containers/0/envFrom/0/configMapRef/name","value":"e"}]`
+	kubectl(t, "patch", "-n", ns, "deploy", "late", "--type=json", setConfig)
+	f.awaitThat(t, before, "with the Deployment's new template", uses("e"))
+	if read, err := f.cluster.Read(t.Context(), before); err != nil || read.Via == nil || !uses("e")(read) {
+		t.Errorf("Read = %+v, %v", read, err)
+	}
+
+	kubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"early"}}}`)
+	f.awaitThat(t, before, "with another Deployment", uses("c"))
+	kubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"late"}}}`)
+	f.awaitThat(t, before, "with the first again", uses("e"))
+
+	kubectl(t, "delete", "-n", ns, "deploy", "late")
+	f.awaitThat(t, before, "as it is once the Deployment is gone", usesNothing)
+	if read, err := f.cluster.Read(t.Context(), before); err != nil || !usesNothing(read) {
+		t.Errorf("Read = %+v, %v", read, err)
+	}
+	f.awaitThat(t, ref("Rollout", ns, "after"), "as before", uses("c"))
+}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -15,10 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
+	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -183,3 +186,33 @@ func uses(config string) func(*workload.Workload) bool {
 
 // usesNothing is a check that a workload has no template that is known.
 func usesNothing(w *workload.Workload) bool { return len(w.Template.Containers) == 0 && w.Via == nil }
+
+// shared is the cluster of all tests. Nothing acts on what is stored there.
+var shared *rig.Cluster
+
+// clientLog has what client-go has logged.
+var clientLog safeBuffer
+
+func TestMain(m *testing.M) {
+	klog.LogToStderr(false)
+	klog.SetOutput(&clientLog)
+	rig.Main(m, &shared, rig.Options{ControlPlaneOnly: true})
+}
+
+// safeBuffer is a buffer that several goroutines may use.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
