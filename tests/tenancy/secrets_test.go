@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -31,7 +30,7 @@ func (who *tenant) said(deployment, secret string) string {
 	text, err := json.Marshal(w)
 	who.Must(err)
 	query := url.Values{"configNamespace": {who.theirs}, "configKind": {"Secret"}, "configName": {secret}}
-	code, answer := who.ask(who.token, http.MethodGet, pathOf(who.own, deployment)+"?"+query.Encode(), nil)
+	code, answer := who.ask(who.token, pathOf(who.own, deployment)+"?"+query.Encode())
 	var of struct {
 		Explanations json.RawMessage `json:"explanations"`
 	}
