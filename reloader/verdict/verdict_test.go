@@ -169,7 +169,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
-		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "keep changing its config", next: "reroll get reloads"},
+		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "its config keeps changing", next: "reroll get reloads"},
 		"rate limit":           {record: hold(reloader.ReasonLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "no pod starts without Secret/shop/gone", time.Time{}), state: MissingConfig, message: "The workload waits: no pod starts without Secret/shop/gone."},
 		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
