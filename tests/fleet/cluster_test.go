@@ -86,10 +86,10 @@ func (c *cluster) deploy(name string, annotations map[string]string) {
 	c.Deploy(name, annotations, line.FromConfigMap(name))
 	c.Await("the baselines of "+name, func(ctx context.Context) error {
 		var w struct {
-			Dependencies []struct{ Handled *struct{} }
+			Dependencies []struct{ How string }
 		}
 		err := c.Line.Reroll.Get(ctx, c.path(name), &w)
-		if err == nil && (len(w.Dependencies) == 0 || slices.ContainsFunc(w.Dependencies, func(d struct{ Handled *struct{} }) bool { return d.Handled == nil })) {
+		if err == nil && (len(w.Dependencies) == 0 || slices.ContainsFunc(w.Dependencies, func(d struct{ How string }) bool { return d.How == "" })) {
 			err = fmt.Errorf("%+v", w)
 		}
 		return err

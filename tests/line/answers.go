@@ -73,7 +73,7 @@ func (r *Reroll) Changes(ctx context.Context, namespace string) ([]Change, error
 // workload is what the REST API says about a workload, as far as tests read it.
 type workload struct {
 	Workload     named
-	Dependencies []struct{ Handled *struct{} }
+	Dependencies []struct{ How string }
 	Problems     []string
 	Hold         Hold
 }
@@ -90,7 +90,7 @@ func (r *Reroll) deployment(ctx context.Context, namespace, name string) (w work
 // baselines returns how many of the configs that w depends on it has a baseline for, and whether that is all of them.
 func (w workload) baselines() (n int, complete bool) {
 	for _, d := range w.Dependencies {
-		if d.Handled != nil {
+		if d.How != "" {
 			n++
 		}
 	}

@@ -102,7 +102,7 @@ func (who *tenant) record(token, ns, deployment string, n int) (w workload) {
 			return err
 		}
 		for _, d := range w.Dependencies {
-			if d["handled"] == nil {
+			if d["how"] == nil {
 				return fmt.Errorf("%s has no baseline of %v", deployment, d["config"])
 			}
 		}

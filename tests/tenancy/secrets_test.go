@@ -23,9 +23,7 @@ func (who *tenant) said(deployment, secret string) string {
 	w := who.record(who.token, who.own, deployment, 2)
 	w.Dependencies = slices.DeleteFunc(w.Dependencies, func(d map[string]any) bool { return !strings.Contains(fmt.Sprint(d["config"]), who.theirs) })
 	for _, d := range w.Dependencies {
-		if handled, ok := d["handled"].(map[string]any); ok {
-			delete(handled, "at")
-		}
+		delete(d, "appliedAt")
 	}
 	text, err := json.Marshal(w)
 	who.Must(err)
