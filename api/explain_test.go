@@ -18,7 +18,7 @@ func TestExplainTellsNoChangeThatIsNotShown(t *testing.T) {
 	}{
 		"not shared":           {rules, reloader.Edge{Config: rules, Why: reloader.ReasonNotShared, Handled: reloader.Handled{How: reloader.ReasonBaseline, At: start}}},
 		"shared until a while": {rules, reloader.Edge{Config: rules, Why: reloader.ReasonNotShared, Handled: reloader.Handled{How: reloader.ReasonReloaded, KeyID: "k", Sum: "new", At: start}}},
-		"may not be followed":  {followedRules, reloader.Edge{Config: followedRules, Why: reloader.ReasonFollowed}},
+		"may not be followed":  {followedRules, reloader.Edge{Config: followedRules, Why: reloader.ReasonNamed}},
 	} {
 		f := newFixture(t)
 		f.followRules()

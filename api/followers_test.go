@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +55,7 @@ func TestImpactReachesFollowers(t *testing.T) {
 	f := newFixture(t)
 	f.followRules()
 	frozen := aStatus()
-	frozen.Cluster, frozen.Freeze = "c3", reloader.Freeze{Frozen: true, Reason: "a sale"}
+	frozen.Cluster, frozen.Freeze = "c3", &reloader.Pause{Reason: "a sale"}
 	f.records.PutCluster(frozen)
 	impact := impactOf(t, f, rulesPath)
 	got := map[string]string{}
@@ -66,33 +65,6 @@ func TestImpactReachesFollowers(t *testing.T) {
 	want := map[string]string{"hub/edge/gate": "Now ", "c2/edge/proxy": "Now ", "c3/edge/proxy": "Later Frozen"}
 	if diff := cmp.Diff(want, got); diff != "" || impact.RollsNow != 2 || impact.RollsLater != 1 || !impact.Complete {
 		t.Errorf("%d roll, %d wait, complete %t (-want +got):\n%s", impact.RollsNow, impact.RollsLater, impact.Complete, diff)
-	}
-}
-
-// TestImpactIsAsCompleteAsWhatIsKnownOfOthers: a cluster that is on record with none of its workloads, or whose records are still on their way,
-// may have followers.
-func TestImpactIsAsCompleteAsWhatIsKnownOfOthers(t *testing.T) {
-	for name, test := range map[string]struct {
-		ready  bool
-		behind uint64
-		want   string
-	}{
-		"it is ready":                   {ready: true, behind: 3},
-		"it has just begun":             {want: "Cluster c9: The dispatcher is still recording"},
-		"its records are still to come": {ready: true, behind: 20_000, want: "Cluster c9: 20000 records of workloads have not arrived yet."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.followRules()
-			c9 := aStatus()
-			c9.Cluster, c9.Ready = "c9", test.ready
-			f.records.PutCluster(c9)
-			f.records.PutPosition("c9", reloader.Position{Of: "STATE", Behind: test.behind})
-			impact := impactOf(t, f, rulesPath)
-			if impact.Complete != (test.want == "") || !strings.HasPrefix(strings.Join(impact.Warnings, "\n"), test.want) {
-				t.Errorf("complete %t: %q, want %q", impact.Complete, impact.Warnings, test.want)
-			}
-		})
 	}
 }
 
@@ -124,7 +96,7 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 	change := f.followRules()
 	own, shared := reloader.Config{Kind: rules.Kind, Namespace: "edge", Name: rules.Name}, rules
 	proxy := aFollower("c2", "proxy", own, shared, followedRules)
-	proxy.Edges[2].Pending, proxy.Hold = change.ID, &reloader.Hold{Reason: reloader.ReasonRateLimited, Since: start, Due: start.Add(time.Hour)}
+	proxy.Edges[2].Pending, proxy.Hold = change.ID, &reloader.Hold{Reason: reloader.ReasonLimited, Since: start, Due: start.Add(time.Hour)}
 	f.records.PutWorkload(proxy)
 	const path = "/api/v1/workloads/c2/edge/Deployment/proxy?"
 	const one = "configKind=ConfigMap&configName=rules"

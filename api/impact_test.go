@@ -1,59 +1,58 @@
 package api
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// TestImpactSaysWhetherItIsComplete: that nothing would roll is known only of what everything is known about.
+// TestImpactSaysWhetherItIsComplete: that nothing would roll is known only of what everything is known about. Any cluster may have followers.
 func TestImpactSaysWhetherItIsComplete(t *testing.T) {
-	const nowhere = "nowhere/shop/ConfigMap/settings"
-	away := func(name string) func(*fixture) {
+	cluster := func(name string, at time.Time, ready bool, behind uint64) func(*fixture) {
 		return func(f *fixture) {
 			s := aStatus()
-			s.Cluster, s.At = name, start
+			s.Cluster, s.At, s.Ready = name, at, ready
 			f.records.PutCluster(s)
+			f.records.PutPosition(name, reloader.Position{Of: "STATE", Behind: behind})
 		}
 	}
-	cases := map[string]struct {
-		reason, target string
-		edit           func(*fixture)
-		complete       bool
+	nothing := func(*fixture) {}
+	now := time.Now()
+	for name, tc := range map[string]struct {
+		target string
+		edit   func(*fixture)
+		warns  string // empty if it is complete
 	}{
-		"all is known":       {"everybody has told", passwordPath, func(*fixture) {}, true},
-		"nobody asks for it": {"that is known, too", "local/shop/ConfigMap/none", func(*fixture) {}, true},
-		"some may be paused": {"they are in the answer", passwordPath, pausedByLabels, true},
-		"a misspelt cluster": {"nothing is on record about it", nowhere, func(*fixture) {}, false},
-		"it has gone silent": {"what is on record may be old", passwordPath, away("local"), false},
-		"it is still looking": {"a workload may not be on record yet", passwordPath, func(f *fixture) {
+		"all is known":       {passwordPath, nothing, ""},
+		"nobody asks for it": {"local/shop/ConfigMap/none", nothing, ""},
+		"some may be paused, and are in the answer": {passwordPath, func(f *fixture) {
 			s := aStatus()
-			s.Ready = false
+			s.Pauses = []reloader.Pause{{Selector: "a=b", Until: now.Add(time.Hour)}}
 			f.records.PutCluster(s)
-		}, false},
-		"another has": {"it may follow by now", passwordPath, away("east"), false},
-		"it never told of itself": {"its records may still come", "east/shop/ConfigMap/settings", func(f *fixture) {
+		}, ""},
+		"a misspelt cluster":       {"nowhere/shop/ConfigMap/settings", nothing, "Nothing is on record about this cluster."},
+		"it has gone silent":       {passwordPath, cluster("local", start, true, 0), "local"},
+		"it is still looking":      {passwordPath, cluster("local", now, false, 0), "The dispatcher is still recording"},
+		"another has gone silent":  {passwordPath, cluster("east", start, true, 0), "east"},
+		"another has begun":        {passwordPath, cluster("east", now, false, 0), "Cluster east: The dispatcher is still recording"},
+		"another is ready":         {passwordPath, cluster("east", now, true, 3), ""},
+		"records of it are behind": {passwordPath, cluster("east", now, true, 20_000), "Cluster east: 20000 records of workloads have not arrived yet."},
+		"it never told of itself": {"east/shop/ConfigMap/settings", func(f *fixture) {
 			w := aWorkload("shop", "cart")
 			w.Cluster = "east"
 			f.records.PutWorkload(w)
-		}, false},
-	}
-	for name, tc := range cases {
+		}, "east"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.populate()
 			tc.edit(f)
 			got := impactOf(t, f, tc.target)
-			if got.Complete != tc.complete || !got.Complete && len(got.Warnings) == 0 {
-				t.Errorf("%s: complete %t with warnings %q, want %t", tc.reason, got.Complete, got.Warnings, tc.complete)
+			if warnings := strings.Join(got.Warnings, "\n"); got.Complete != (tc.warns == "") || !strings.Contains(warnings, tc.warns) || tc.warns != "" && warnings == "" {
+				t.Errorf("complete %t with warnings %q, want %q", got.Complete, got.Warnings, tc.warns)
 			}
 		})
 	}
-}
-
-func pausedByLabels(f *fixture) {
-	s := aStatus()
-	s.Pauses = []reloader.Pause{{Selector: "a=b", Until: time.Now().Add(time.Hour)}}
-	f.records.PutCluster(s)
 }

@@ -49,40 +49,6 @@ func impactOf(t testing.TB, f *fixture, config string, keys ...string) view.Impa
 	return got.Items[0]
 }
 
-func TestQuestionsKeepTheirContract(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
-	cases := map[string]struct {
-		target string
-		code   int
-	}{
-		"clusters":                    {"/api/v1/clusters", 200},
-		"cluster by name":             {"/api/v1/clusters?name=local", 200},
-		"clusters by health":          {"/api/v1/clusters?health=Healthy", 200},
-		"health not in the list":      {"/api/v1/clusters?health=Fine", 422},
-		"explain all":                 {cartPath, 200},
-		"explain one":                 {cartPath + "?configKind=Secret&configName=password", 200},
-		"explain half a config":       {cartPath + "?configKind=Secret", 422},
-		"explain a stranger":          {"/api/v1/workloads/local/shop/Deployment/none?configKind=Secret&configName=password", 404},
-		"impact is a path of its own": {"/api/v1/impact", 405},
-		"stats":                       {"/api/v1/stats", 200},
-		"stats of a span":             {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T13:00:00Z&buckets=4", 200},
-		"stats of a span that ends":   {"/api/v1/stats?since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z", 422},
-		"stats of all time":           {"/api/v1/stats?since=0002-01-01T00:00:00Z&until=9999-12-31T23:59:59Z", 422},
-		"stats beyond the calendar":   {"/api/v1/stats?until=9999-12-31T23:59:59-23:59", 422},
-		"cursor of another listing":   {"/api/v1/clusters?continue=" + cursor("a", binding("workloads", StateFilter{})), 400},
-		"cursor that is no place":     {"/api/v1/workloads?continue=" + cursor("a", binding("workloads", StateFilter{})), 400},
-		"self":                        {"/api/v1/self", 200},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if w := f.get(t, tc.target); w.Code != tc.code {
-				t.Errorf("GET %s: got %d, want %d: %s", tc.target, w.Code, tc.code, w.Body)
-			}
-		})
-	}
-}
-
 // TestExplain: a workload stands to each of its configs as its verdict says, with the newest change of the config.
 func TestExplain(t *testing.T) {
 	f := newFixture(t)

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -47,99 +48,74 @@ func (b barred) passes(held string) {
 	}
 }
 
-// TestBarrier: each thing that can be in flight keeps a barrier waiting, and nothing that is held back does.
+// TestBarrier: each thing that can be in flight keeps a barrier waiting until it has ended, and nothing that is held back does.
 func TestBarrier(t *testing.T) {
 	window := scenario.Settings{Window: scenario.Duration(time.Minute), MaxWait: scenario.Duration(time.Minute)}
 	lost := errors.New("no connection")
-	cases := map[string]struct {
+	edit := func(b barred) { b.edit(alice, app, "2") }
+	unheard := func(b barred) { b.stream.hold(); edit(b) }
+	told := func(b barred) { b.stream.send(b.stream.take()...) }
+	annotate := func(b barred, annotations string) {
+		b.must(b.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{`+annotations+`}}}`)))
+	}
+	for name, tc := range map[string]struct {
 		settings scenario.Settings
-		test     func(b barred)
+		act      func(b barred)
+		pending  string          // empty if it passes at once
+		ends     func(b barred)  // nil if it does so by itself
+		held     reloader.Reason // after that
+		then     func(b barred)  // lets go what is held
+		rolls    int64
 	}{
-		"nothing": {test: func(b barred) {
-			b.edit(alice, app, "2")
-			b.pass(time.Second)
-			b.passes("")
-			b.rolled(web, 1)
-		}},
-		"an edit that nobody told of": {test: func(b barred) {
-			b.stream.hold()
-			b.edit(alice, app, "2")
-			b.pending("the last write of ConfigMap/main/app was not looked at")
-			b.stream.send(b.stream.take()...)
-			b.passes("")
-			b.rolled(web, 1)
-		}},
-		"a debounce window": {settings: window, test: func(b barred) {
-			b.edit(alice, app, "2")
-			b.pass(time.Second)
-			until := time.Now().Add(59 * time.Second).UTC().Format("2006-01-02T15:04:05")
-			b.pending("waits until " + until)
-			b.pass(time.Minute)
-			b.passes("")
-			b.rolled(web, 1)
-		}},
-		"a request in a freeze, and after it": {test: func(b barred) {
-			b.p.SetControl(control.Frozen(control.Freeze{}))
-			b.must(b.patch(alice, web, scenario.PatchTypes["merge"], []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"now"}}}`)))
-			b.passes("Frozen")
-			b.p.SetControl(control.Control{})
-			b.pass(time.Second)
-			b.passes("")
-			b.rolled(web, 1)
-		}},
-		"a ledger that is not written": {test: func(b barred) {
-			b.ledger.mu.Lock()
-			b.ledger.lost = lost
-			b.ledger.mu.Unlock()
-			b.must(b.patch(alice, web, scenario.PatchTypes["merge"], []byte(`{"metadata":{"annotations":{"reloader.stakater.com/auto":null}}}`)))
-			b.pending("the ledger of the namespace is not written")
-			b.ledger.mu.Lock()
-			b.ledger.lost = nil
-			b.ledger.mu.Unlock()
-			b.pass(10 * time.Second)
-			b.passes("")
-		}},
-		"a watch that is late": {test: func(b barred) {
-			b.cluster.mu.Lock()
-			b.lag = []reloader.WorkloadRef{webRef}
-			b.cluster.mu.Unlock()
-			b.pending("Deployment/main/web: the watch has not reported its last write")
-		}},
-		"an API server that is away": {test: func(b barred) {
-			b.failing(func(string, string) error { return lost })
-			b.pending("the API server: no connection")
-		}},
-		"configs that may not be listed": {test: func(b barred) {
-			b.failing(func(verb, _ string) error {
-				if verb == "list" {
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", lost)
-				}
-				return nil
-			})
-			b.stream.hold()
-			b.edit(alice, app, "2")
-			b.pending("was not looked at")
-		}},
-		"a config that a pattern matches": {test: func(b barred) {
+		"nothing":                     {act: edit, rolls: 1},
+		"an edit that nobody told of": {act: unheard, pending: "the last write of ConfigMap/main/app was not looked at", ends: told, rolls: 1},
+		"a debounce window":           {settings: window, act: edit, pending: "waits until ", ends: func(b barred) { b.pass(time.Minute) }, rolls: 1},
+		"a request in a freeze, and after it": {
+			act: func(b barred) {
+				b.p.SetControl(control.Frozen(reloader.Pause{}))
+				annotate(b, `"reroll.dev/requested":"now"`)
+			},
+			held: reloader.ReasonFrozen, then: func(b barred) { b.p.SetControl(control.Control{}) }, rolls: 1,
+		},
+		"a ledger that is not written": {
+			act: func(b barred) { b.ledger.lose(lost); annotate(b, `"reloader.stakater.com/auto":null`) }, pending: "the ledger of the namespace is not written",
+			ends: func(b barred) { b.ledger.lose(nil); b.pass(10 * time.Second) },
+		},
+		"a watch that is late": {
+			act: func(b barred) { b.lagging(webRef) }, pending: "Deployment/main/web: the watch has not reported its last write", ends: func(b barred) { b.lagging() },
+		},
+		"an API server that is away": {
+			act: func(b barred) { b.failing(func(string, string) error { return lost }) }, pending: "the API server: no connection", ends: func(b barred) { b.failing(nil) },
+		},
+		"configs that may not be listed": {act: func(b barred) {
+			b.failing(only("list", "ConfigMap/main", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", lost)))
+			unheard(b)
+		}, pending: "was not looked at", ends: func(b barred) { b.failing(nil); told(b) }, rolls: 1},
+		"a config that a pattern matches": {act: func(b barred) {
 			b.deploy("more", `reroll.dev/configmaps: "extra-*"`, "app")
 			b.pass(time.Second)
 			b.stream.hold()
 			b.give("extra-1", "1")
-			b.pending("ConfigMap/main/extra-1, which its pattern matches, was not looked at")
-			b.stream.send(b.stream.take()...)
-			b.pass(time.Second)
+		}, pending: "ConfigMap/main/extra-1, which its pattern matches, was not looked at", ends: told},
+	} {
+		runWorld(t, name, tc.settings, func(_ *testing.T, w *world) {
+			w.usual()
+			b := barred{w, w.start()}
+			w.pass(time.Second)
 			b.passes("")
-		}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, tc.settings, func(t *testing.T, w *world) {
-				w.usual()
-				b := barred{w, w.start()}
-				w.pass(time.Second)
+			tc.act(b)
+			if tc.pending != "" {
+				b.pending(tc.pending)
+				tc.ends(b)
+			}
+			b.pass(time.Second)
+			b.passes(string(tc.held))
+			if tc.then != nil {
+				tc.then(b)
+				b.pass(time.Second)
 				b.passes("")
-				tc.test(b)
-			})
+			}
+			b.rolled(web, tc.rolls)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
@@ -135,7 +136,7 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 			w.unscheduled(c.annotations)
 			w.failing(only("patch", "", errLost))
 			p := w.start()
-			p.SetControl(control.Frozen(control.Freeze{}))
+			p.SetControl(control.Frozen(reloader.Pause{}))
 			w.pass(time.Minute)
 			w.scheduledBy(dialect.NoScheduler)
 			w.failing(nil)

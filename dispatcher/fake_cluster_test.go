@@ -291,6 +291,13 @@ func (c *cluster) counted(verb string) int {
 	return n
 }
 
+// lagging has the watch be late with these workloads from now on.
+func (c *cluster) lagging(of ...reloader.WorkloadRef) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lag = of
+}
+
 // failing makes requests meet what fail says from now on; nil ends that.
 func (c *cluster) failing(fail func(verb, ref string) error) {
 	if fail == nil {

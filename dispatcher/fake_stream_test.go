@@ -145,6 +145,13 @@ func newLedger() *ledger {
 	return &ledger{entries: map[reloader.WorkloadRef]string{}, version: map[string]int{}}
 }
 
+// lose makes calls fail from now on; nil ends that.
+func (l *ledger) lose(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = err
+}
+
 func (l *ledger) open() *openLedger { return &openLedger{l, map[string]int{}} }
 
 func (l *openLedger) Load(context.Context) (map[reloader.WorkloadRef]string, time.Time, error) {

@@ -85,7 +85,7 @@ func TestLimits(t *testing.T) {
 		// Those that count are always the same, the workload says that there are more, and nobody else is held up.
 		"a glob matches more configs than a workload may depend on": func(t *testing.T, w *world) {
 			w.usual()
-			for i := range 1800 {
+			for i := range dialect.MaxConfigs + 10 {
 				w.give(fmt.Sprintf("part-%04d", i), "1")
 			}
 			w.deploy("all", `reroll.dev/configmaps: "*"`, "app")
@@ -106,7 +106,7 @@ func TestLimits(t *testing.T) {
 				t.Error("other configs count after a restart")
 			}
 			w.edit(alice, "ConfigMap/part-0000", "2")
-			w.edit(alice, "ConfigMap/part-1799", "2")
+			w.edit(alice, "ConfigMap/part-1009", "2")
 			w.pass(quiet)
 			w.rolled("Deployment/all", 1)
 			w.rolled(web, 0)
@@ -137,7 +137,7 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 			said := 0
 			for n := range stuck {
 				record, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)})
-				if record.Hold != nil && record.Hold.Reason == reloader.ReasonWaitingForNamespace {
+				if record.Hold != nil && record.Hold.Reason == reloader.ReasonLimited {
 					said++
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -46,34 +47,21 @@ type content struct {
 	read  bool
 }
 
-// modelSeeds is how many histories are tried each time, always the same ones. MODEL_HISTORIES=n tries n others, MODEL_SEED=n the one of a seed.
-const modelSeeds = 120
-
-// histories are the seeds to try.
-func histories(t *testing.T) []uint64 {
-	t.Helper()
-	number := func(variable string) uint64 {
-		text := os.Getenv(variable)
-		if text == "" {
-			return 0
-		}
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", variable, err)
-		}
-		return n
-	}
-	if seed := number("MODEL_SEED"); seed > 0 {
+// histories are the seeds to try: 120 that are always the same ones, MODEL_HISTORIES others, or that of MODEL_SEED.
+func histories() (seeds []uint64) {
+	if seed, err := strconv.ParseUint(os.Getenv("MODEL_SEED"), 10, 64); err == nil {
 		return []uint64{seed}
 	}
-	var seeds []uint64
-	for range number("MODEL_HISTORIES") {
-		seeds = append(seeds, rand.Uint64())
+	others, err := strconv.Atoi(os.Getenv("MODEL_HISTORIES"))
+	if err != nil {
+		others = 120
 	}
-	if len(seeds) == 0 {
-		for seed := range uint64(modelSeeds) {
-			seeds = append(seeds, seed)
+	for i := range others {
+		seed := uint64(i)
+		if err == nil {
+			seed = rand.Uint64()
 		}
+		seeds = append(seeds, seed)
 	}
 	return seeds
 }
@@ -81,7 +69,7 @@ func histories(t *testing.T) []uint64 {
 // TestModel: whatever dies, fails, comes late, twice or back, the pods have the newest contents in the end, no template has changed more
 // often than contents and people made it change, and another look rolls nothing.
 func TestModel(t *testing.T) {
-	for _, seed := range histories(t) {
+	for _, seed := range histories() {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			window := []time.Duration{0, 200 * time.Millisecond, 2 * time.Second}[seed%3]
 			settings := scenario.Settings{
@@ -323,7 +311,7 @@ func (m *model) freeze(on bool) {
 	m.did("frozen: %v", on)
 	m.control = control.Control{}
 	if on {
-		m.control = control.Frozen(control.Freeze{})
+		m.control = control.Frozen(reloader.Pause{})
 	}
 	for _, p := range m.running {
 		p.SetControl(m.control)

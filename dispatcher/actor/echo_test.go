@@ -61,7 +61,7 @@ func TestLateEcho(t *testing.T) {
 			heard = heard.With(hints)
 		}
 		t.Run(name, func(t *testing.T) {
-			expect(t, known, "bob", map[string]bool{"bob": true})
+			expect(t, known, "bob")
 			if !known.RequestedAt.Equal(bobs.Time) {
 				t.Errorf("dated %s", known.RequestedAt)
 			}

@@ -3,6 +3,7 @@ package canary_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -38,9 +39,8 @@ type cage struct {
 	late       []string
 	suspicions []string
 	// proven is what is kept with the canaries.
-	proven map[reloader.ConfigKind]bool
-	// options change those of the canary before it is made.
-	options func(o *canary.Options)
+	proven  map[reloader.ConfigKind]bool
+	options canary.Options
 }
 
 func (c *cage) CanaryAddresses(context.Context) ([]string, error) {
@@ -95,39 +95,43 @@ func (c *cage) value(name, label string) float64 {
 	return 0
 }
 
-// told returns the lines of the log without what is like in all.
+// told returns what the log says of each API server, in short.
 func (c *cage) told() []string {
 	var lines []string
 	for line := range strings.Lines(c.log.String()) {
 		_, line, _ = strings.Cut(line, "msg=")
 		message, rest, _ := strings.Cut(line, " apiserver=")
-		address, _, _ := strings.Cut(rest, " ")
-		lines = append(lines, strings.Trim(message, `"`)+": "+strings.TrimSpace(address))
+		address, rest, _ := strings.Cut(rest, " ")
+		said := short(strings.Trim(message, `"`)) + " " + strings.TrimSpace(address)
+		if strings.HasPrefix(rest, "kind=Secret") {
+			said += " Secret"
+		}
+		lines = append(lines, said)
 	}
 	return lines
 }
 
-// inCage runs a test of a canary that is touched every minute through the API servers a and b, of an audit feed that has to be there. before
-// changes that before the first canary; it may be nil.
-func inCage(t *testing.T, before func(c *cage), test func(t *testing.T, c *cage)) {
+func short(said string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(said, "the audit feed "), "is ")
+}
+
+var errAway = errors.New("connection refused")
+
+// inCage runs a test of a canary that is touched every minute through the API servers a and b. before happens before the first canary.
+func inCage(t *testing.T, before string, test func(t *testing.T, c *cage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := &cage{
 			t: t, addresses: []string{"a", "b"}, refuse: map[string]error{}, mute: map[string]bool{}, unaudited: map[reloader.ConfigKind]bool{},
 			proven: map[reloader.ConfigKind]bool{}, r: prometheus.NewRegistry(),
 		}
-		if before != nil {
-			before(c)
-		}
-		o := canary.Options{
+		c.options = canary.Options{
 			Interval: time.Minute, Kinds: []reloader.ConfigKind{reloader.ConfigMap}, Servers: c, Registerer: c.r,
 			Logger:  slog.New(slog.NewTextHandler(&c.log, nil)),
-			Suspect: func(reason string) { c.set(func() { c.suspicions = append(c.suspicions, reason) }) },
+			Suspect: func(reason string) { c.set(func() { c.suspicions = append(c.suspicions, short(reason)) }) },
 		}
-		if c.options != nil {
-			c.options(&o)
-		}
-		c.canary = canary.New(o)
+		c.do(before)
+		c.canary = canary.New(c.options)
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { c.canary.Run(ctx) })
@@ -140,10 +144,10 @@ func inCage(t *testing.T, before func(c *cage), test func(t *testing.T, c *cage)
 	})
 }
 
-// states returns how many API servers are heard, silent and refusing.
+// states returns how many API servers are heard, silent, refusing, and not set up.
 func (c *cage) states() string {
 	var counts []string
-	for _, state := range []string{"heard", "silent", "refused"} {
+	for _, state := range []string{"heard", "silent", "refused", "notSetUp"} {
 		counts = append(counts, strconv.Itoa(int(c.value("reroll_canary_addresses", state))))
 	}
 	return strings.Join(counts, " ")

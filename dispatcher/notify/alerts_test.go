@@ -3,6 +3,9 @@ package notify
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -10,9 +13,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -20,15 +26,14 @@ import (
 // desk is Alerts with all that can be seen of them.
 type desk struct {
 	*Alerts
-	registry *prometheus.Registry
-	log      bytes.Buffer
+	log bytes.Buffer
 }
 
 func newDesk(t *testing.T, o AlertOptions) *desk {
 	t.Helper()
-	d := &desk{registry: prometheus.NewRegistry()}
+	d := &desk{}
 	o.Version = "v1.2.3"
-	alerts, err := NewAlerts(o, slog.New(slog.NewTextHandler(&d.log, nil)), d.registry)
+	alerts, err := NewAlerts(o, slog.New(slog.NewTextHandler(&d.log, nil)), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,162 +56,189 @@ func (d *desk) during(t *testing.T, do func()) {
 	running.Wait()
 }
 
-// results returns the counts that are not zero.
-func (d *desk) results(t *testing.T) map[string]float64 {
+// wantResults fails the test unless so many alerts were sent, have failed, and were dropped.
+func (d *desk) wantResults(t *testing.T, want ...float64) {
 	t.Helper()
-	families, err := d.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := map[string]float64{}
-	for _, m := range families[0].GetMetric() {
-		if n := m.GetCounter().GetValue(); n > 0 {
-			counts[m.GetLabel()[0].GetValue()] = n
+	for i, result := range []string{alertSent, alertFailed, alertDropped} {
+		if n := testutil.ToFloat64(d.outcomes.WithLabelValues(result)); n != want[i] {
+			t.Errorf("%v alerts %s, want %v", n, result, want[i])
 		}
 	}
-	return counts
 }
 
-func (d *desk) wantResults(t *testing.T, want map[string]float64) {
-	t.Helper()
-	if diff := cmp.Diff(want, d.results(t)); diff != "" {
-		t.Errorf("alerts by result (-want +got):\n%s", diff)
-	}
-}
+const (
+	aboutPrices = "Reloader detected changes in *prices.v2* of type *CONFIGMAP* in namespace *shop*. Hence reloaded *storage* of type *StatefulSet* in namespace *shop*"
+	aboutToken  = "Reloader detected changes in *token* of type *SECRET* in namespace *shop*. Hence reloaded *storage* of type *StatefulSet* in namespace *shop*"
+)
 
+// TestAlertIsPosted: each sink gets its body, of which the golden files have one each, directly and through a proxy.
 func TestAlertIsPosted(t *testing.T) {
-	contentTypes := map[string]string{
-		"slack": "application/json", "teams": "application/json", "gchat": "application/json", "raw": "text/plain",
-	}
-	for name, contentType := range contentTypes {
-		t.Run(name, func(t *testing.T) {
-			url, requests := receiver(t, answering(http.StatusOK))
-			d := newDesk(t, AlertOptions{URL: " " + url + "/T0/hook?k=v\n", Sink: name, AdditionalInfo: "blue"})
+	for _, s := range sinks {
+		golden(t, "alert-"+s.name+".txt", s.encode("blue <1> : "+aboutPrices).body)
+		for _, proxied := range []bool{false, true} {
+			url, requests := receiver(t, http.StatusOK)
+			o := AlertOptions{URL: " " + url + "/T0/hook?k=v\n", Sink: s.name, AdditionalInfo: "blue"}
+			want := received{Method: http.MethodPost, URI: "/T0/hook?k=v", Host: strings.TrimPrefix(url, "http://"), Body: string(s.encode("blue : " + aboutPrices).body)}
+			credentials := ""
+			if proxied { // to a host that only the proxy could find
+				o.URL, o.Proxy = "http://chat.invalid/T0/hook", strings.Replace(url, "//", "//me:pass@", 1)+"\n"
+				want.URI, want.Host = o.URL, "chat.invalid"
+				credentials = "Basic " + base64.StdEncoding.EncodeToString([]byte("me:pass"))
+			}
+			d := newDesk(t, o)
 			d.during(t, func() {
 				d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
 				got := <-requests
-				want := received{
-					Method: http.MethodPost, URI: "/T0/hook?k=v", Host: strings.TrimPrefix(url, "http://"), Header: got.Header,
-					Body: string(sinkNamed(name).encode("blue : " + aboutPrices).body),
+				contentType := "application/json"
+				if s.name == "raw" {
+					contentType = "text/plain"
 				}
+				if h := got.Header; h.Get("Content-Type") != contentType || h.Get("User-Agent") != "reroll/v1.2.3" || h.Get("Proxy-Authorization") != credentials {
+					t.Errorf("header %v", h)
+				}
+				got.Header = nil
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("request (-want +got):\n%s", diff)
 				}
-				if ct, agent := got.Header.Get("Content-Type"), got.Header.Get("User-Agent"); ct != contentType || agent != "reroll/v1.2.3" {
-					t.Errorf("content type %q, user agent %q; want %q and reroll/v1.2.3", ct, agent, contentType)
-				}
 			})
-			d.wantResults(t, map[string]float64{alertSent: 1})
-		})
+			d.wantResults(t, 1, 0, 0)
+		}
 	}
 }
 
-// TestOnlyReloadsAlert: with a restart, or without.
+// TestOnlyReloadsAlert: with a restart, or without. What nobody sends is dropped beyond the backlog.
 func TestOnlyReloadsAlert(t *testing.T) {
 	d := newDesk(t, AlertOptions{URL: "http://127.0.0.1:1"})
+	r := reload(cause("c-1", prices, 0, sumA, sumB))
+	queued := 0
 	for _, i := range reloader.Reasons {
-		reason := i.Reason
-		r := reload(cause("c-1", prices, 0, sumA, sumB))
-		r.Outcome = reason
+		r.Outcome = i.Reason
 		d.Announce(nil, r)
-		want := 0
-		if reason == reloader.ReasonReloaded || slices.Contains(reloader.HotReasons, reason) {
-			want = 1
+		if i.Reason == reloader.ReasonReloaded || slices.Contains(reloader.HotReasons, i.Reason) {
+			queued++
 		}
-		if got := len(d.queue); got != want {
-			t.Errorf("%s queued %d alerts, want %d", reason, got, want)
-		}
-		for len(d.queue) > 0 {
-			<-d.queue
+		if got := len(d.queue); got != queued {
+			t.Fatalf("%d alerts after %s, want %d", got, i.Reason, queued)
 		}
 	}
-}
-
-func TestAnnounceNeverBlocks(t *testing.T) {
-	d := newDesk(t, AlertOptions{URL: "http://127.0.0.1:1"})
-	for range alertBacklog + 3 {
-		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB))) // nobody sends
+	r.Outcome = reloader.ReasonReloaded
+	for range alertBacklog + 3 - queued {
+		d.Announce(nil, r)
 	}
-	d.wantResults(t, map[string]float64{alertDropped: 3})
-}
-
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	elsewhere, strays := receiver(t, answering(http.StatusOK))
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		url, requests := receiver(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
-		d := newDesk(t, AlertOptions{URL: url})
-		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
-		d.during(t, func() {})
-		if len(requests) != 1 {
-			t.Errorf("%d: %d requests, want 1", status, len(requests))
-		}
-		d.wantResults(t, map[string]float64{alertFailed: 1})
-	}
-	if len(strays) > 0 {
-		t.Errorf("%d requests went where nobody had told us to post", len(strays))
-	}
+	d.wantResults(t, 0, 0, 3)
 }
 
 // TestSecretsStayOutOfLogs lets alerts fail in every way and looks for the parts of the addresses that are secret.
 func TestSecretsStayOutOfLogs(t *testing.T) {
-	echo, _ := receiver(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Location", "http://[hunter2:"+r.RequestURI)
-		w.WriteHeader(http.StatusFound)
-	})
-	hangUp, _ := receiver(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	cases := map[string]AlertOptions{
-		"redirect":          {URL: strings.Replace(echo, "//", "//bot:hunter2@", 1) + "/hunter2?k=hunter2"},
-		"nobody listens":    {URL: "http://bot:hunter2@" + closedPort(t) + "/hunter2?k=hunter2"},
-		"hangs up":          {URL: strings.Replace(hangUp, "//", "//bot:hunter2@", 1) + "/hunter2"},
-		"dead proxy":        {URL: "http://chat.example/hunter2", Proxy: "http://bot:hunter2@" + closedPort(t)},
-		"not an http proxy": {URL: "https://chat.example/hunter2", Proxy: strings.Replace(hangUp, "//", "//bot:hunter2@", 1)},
-	}
-	for name, o := range cases {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, o)
-			d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			if err := d.Run(ctx); err != nil {
-				t.Fatal(err)
-			}
-			log := d.log.String()
-			if strings.Contains(log, "hunter2") || !strings.Contains(log, d.url.Host) || !strings.Contains(log, storage.String()) {
-				t.Errorf("log names a secret, or not the host and the workload: %s", log)
-			}
-			d.wantResults(t, map[string]float64{alertFailed: 1})
-		})
-	}
-}
-
-// closedPort returns an address where nobody listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
+	redirect, _ := receiver(t, http.StatusFound)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	closed := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]AlertOptions{
+		"redirect":          {URL: strings.Replace(redirect, "//", "//bot:hunter2@", 1) + "/hunter2?k=hunter2"},
+		"nobody listens":    {URL: "http://bot:hunter2@" + closed + "/hunter2?k=hunter2"},
+		"dead proxy":        {URL: "http://chat.example/hunter2", Proxy: "http://bot:hunter2@" + closed},
+		"not an http proxy": {URL: "https://chat.example/hunter2", Proxy: strings.Replace(redirect, "//", "//bot:hunter2@", 1)},
+	} {
+		d := newDesk(t, o)
+		d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := d.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if log := d.log.String(); strings.Contains(log, "hunter2") || !strings.Contains(log, d.url.Host) || !strings.Contains(log, storage.String()) {
+			t.Errorf("%s: the log names a secret, or not the host and the workload: %s", name, log)
+		}
+		d.wantResults(t, 0, 1, 0)
+	}
 }
 
 func TestBadAddresses(t *testing.T) {
-	cases := map[string]AlertOptions{
+	for name, o := range map[string]AlertOptions{
 		"empty":           {},
-		"no scheme":       {URL: "chat.example/hunter2"},
 		"no host":         {URL: "https:///hunter2"},
 		"other scheme":    {URL: "ftp://chat.example/hunter2"},
 		"does not parse":  {URL: "https://chat.example:hunter2/"},
 		"control letters": {URL: "https://chat.example/hunter2\x7f"},
 		"proxy":           {URL: "https://chat.example", Proxy: "hunter2:3128"},
 		"proxy scheme":    {URL: "https://chat.example", Proxy: "file:///hunter2"},
+	} {
+		if _, err := NewAlerts(o, slog.New(slog.DiscardHandler), prometheus.NewRegistry()); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: error %v, want one without the address", name, err)
+		}
 	}
-	for name, o := range cases {
+}
+
+// transportFunc is a transport for tests of time, which real connections would hold up.
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestTries(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int // 0 is a lost connection, negative no answer
+		after  string
+		// at are the seconds after the first try at which there is one.
+		at []float64
+	}{
+		"taken":                 {200, "", []float64{0}},
+		"unavailable":           {503, "", []float64{0, 1, 3, 7}},
+		"connection lost":       {0, "", []float64{0, 1, 3, 7}},
+		"asks for patience":     {429, "5", []float64{0, 5, 10, 15}},
+		"asks for a year":       {503, "31536000", []float64{0, 30, 60, 90}},
+		"asks in words":         {503, "soon", []float64{0, 1, 3, 7}},
+		"asks below zero":       {503, "-7", []float64{0, 1, 3, 7}},
+		"bad request":           {400, "", []float64{0}},
+		"redirect":              {302, "", []float64{0}},
+		"request took too long": {408, "", []float64{0, 1, 3, 7}},
+		"no answer in ten":      {-1, "", []float64{0, 11, 23, 37}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewAlerts(o, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
-			if err == nil || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("error %v, want one without the address", err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, AlertOptions{URL: "http://chat.example"})
+				start := time.Now()
+				var at []float64
+				d.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+					at = append(at, time.Since(start).Seconds())
+					switch {
+					case tc.status < 0:
+						<-r.Context().Done()
+						return nil, r.Context().Err()
+					case tc.status == 0:
+						return nil, errors.New("reset")
+					}
+					return &http.Response{StatusCode: tc.status, Header: http.Header{"Retry-After": {tc.after}}, Body: io.NopCloser(strings.NewReader(""))}, nil
+				})
+				d.Announce(nil, reload(cause("c-1", prices, 0, sumA, sumB)))
+				d.during(t, func() { <-time.After(5 * time.Minute) })
+				if diff := cmp.Diff(tc.at, at); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
 		})
+	}
+}
+
+// TestSentences: one for each config, as if they had come one after the other, with the info in front, cut between two characters.
+func TestSentences(t *testing.T) {
+	of := func(c reloader.Config) reloader.Cause { return cause("c", c, 0, sumA, sumB) }
+	for info, tc := range map[string]struct {
+		causes []reloader.Cause
+		want   []string
+	}{
+		"":                                    {[]reloader.Cause{of(token), of(prices), of(prices)}, []string{aboutToken, aboutPrices}},
+		" cluster blue\n":                     {[]reloader.Cause{of(token)}, []string{"cluster blue : " + aboutToken}},
+		strings.Repeat("ä", maxTextBytes):     {[]reloader.Cause{of(prices)}, []string{strings.Repeat("ä", maxTextBytes/2)}},
+		strings.Repeat("x\xff", maxTextBytes): {[]reloader.Cause{of(prices)}, []string{strings.Repeat("x\uFFFD", maxTextBytes/4)}},
+	} {
+		if diff := cmp.Diff(tc.want, sentences(reload(tc.causes...), info)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
 }

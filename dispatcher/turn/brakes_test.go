@@ -2,7 +2,6 @@ package turn_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -64,11 +63,14 @@ var holds = []struct {
 	{reloader.ReasonWaitingForStep, false, true, 0, "ConfigMap/shop/app", func(s *scene) {
 		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1}}
 	}},
-	{reloader.ReasonConcurrencyLimited, false, true, 0, "", func(s *scene) {
+	{reloader.ReasonLimited, false, true, 0, "rolloutLimits.maxConcurrentRollouts is 2", func(s *scene) {
 		s.turn.Limits.Concurrent = 2
-		s.peers.All = slices.Values([]turn.Peer{{Workload: workload("a"), Going: true}, {Workload: workload("b"), Rollout: reloader.ReasonRolling}})
+		s.peers.All = slices.Values([]turn.Peer{
+			{Workload: web, Rollout: reloader.ReasonRolling}, // itself
+			{Workload: workload("a"), Going: true}, {Workload: in("other", "web"), Rollout: reloader.ReasonRolling}, {Workload: workload("c"), Rollout: reloader.ReasonStalled},
+		})
 	}},
-	{reloader.ReasonRateLimited, false, true, time.Minute, "", func(s *scene) {
+	{reloader.ReasonLimited, false, true, time.Minute, "rolloutLimits.reloadsPerMinute is 1", func(s *scene) {
 		s.turn.Limits.PerMinute = 1
 		s.peers.Line, _ = turn.Line{}.Take(1, noon)
 	}},
@@ -156,25 +158,6 @@ func TestWindows(t *testing.T) {
 	d := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: []control.Window{control.Never()}}}, turn.Peers{}, control.Control{}, noon)
 	if d.Hold == nil || !d.Hold.Due.IsZero() {
 		t.Errorf("a window that never opens: held by %+v", d.Hold)
-	}
-}
-
-// TestPausesOfOthers: a pause holds back the workloads that match, in its namespace.
-func TestPausesOfOthers(t *testing.T) {
-	for document, want := range map[string]reloader.Reason{
-		`pauses: [{namespace: shop, until: "2026-11-21T13:00:00Z"}]`:  reloader.ReasonPausedByOperator,
-		`pauses: [{namespace: other, until: "2026-11-21T13:00:00Z"}]`: "",
-		`pauses: [{selector: app=db, until: "2026-11-21T13:00:00Z"}]`: "",
-		`pauses: [{namespace: shop, until: "2026-11-21T12:00:00Z"}]`:  "",
-		`no: document`: reloader.ReasonFrozen,
-	} {
-		s := scene{turn: turn.Turn{Workload: web}, control: parse(document), now: noon}
-		if got := s.reason(); got != want {
-			t.Errorf("%s: held for %q, want %q", document, got, want)
-		}
-	}
-	if hold := turn.Decide(turn.Turn{Workload: web}, turn.Peers{}, control.Unread(), noon).Hold; hold == nil || !strings.Contains(hold.Message, control.ConfigMap) {
-		t.Errorf("before the ConfigMap is read: held by %+v", hold)
 	}
 }
 

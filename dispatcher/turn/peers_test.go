@@ -56,17 +56,6 @@ func (f fleet) expect(t *testing.T, want int) {
 	}
 }
 
-func TestSteps(t *testing.T) {
-	for _, end := range []reloader.Reason{reloader.ReasonRolledOut, reloader.ReasonWaitingForOperator, reloader.ReasonOvertaken, ""} {
-		f := newFleet(30)
-		for _, want := range []int{1, 4, 30} {
-			f.expect(t, want)
-			f.expect(t, want)
-			f.end(end)
-		}
-	}
-}
-
 func TestHalt(t *testing.T) {
 	f := newFleet(30)
 	f.expect(t, 1)
@@ -95,6 +84,8 @@ func TestCount(t *testing.T) {
 		"stalled":                    {turn.Peer{Workload: web, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}, turn.Step{Reached: 1, Failed: &webRef}},
 		"stalled, and retried":       {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled, Retry: true}, turn.Step{}},
 		"rolled out, and retried":    {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut, Retry: true}, turn.Step{Reached: 1, Ended: 1}},
+		"overtaken":                  {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonOvertaken}, turn.Step{Reached: 1, Ended: 1}},
+		"waiting for an operator":    {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonWaitingForOperator}, turn.Step{Reached: 1, Ended: 1}},
 		"by itself, healthy":         {turn.Peer{How: reloader.ReasonPodsNewer}, turn.Step{Reached: 1, Ended: 1}},
 		"by itself, stalled":         {turn.Peer{How: reloader.ReasonPodsNewer, Rollout: reloader.ReasonStalled}, turn.Step{}},
 		"by itself, rolling":         {turn.Peer{How: reloader.ReasonPodsNewer, Rollout: reloader.ReasonRolling}, turn.Step{}},
@@ -116,19 +107,6 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestRefusedKeepNobodyWaiting: a workload that cannot be patched stays behind, and the steps go past it.
-func TestRefusedKeepNobodyWaiting(t *testing.T) {
-	s := turn.Count(func(yield func(turn.Peer) bool) {
-		for range 3 {
-			yield(turn.Peer{Behind: true}) // refused
-		}
-		yield(turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut})
-	})
-	if s.Free() != 1 {
-		t.Errorf("%d may go, want 1", s.Free())
-	}
-}
-
 // TestHeldByOneOfSeveralConfigs: a workload that waits for two configs waits for the steps of both.
 func TestHeldByOneOfSeveralConfigs(t *testing.T) {
 	other := config("other")
@@ -141,34 +119,6 @@ func TestHeldByOneOfSeveralConfigs(t *testing.T) {
 	steps[other] = turn.Step{Waiting: 2}
 	if d := turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon); d.Hold != nil {
 		t.Errorf("held by %+v", d.Hold)
-	}
-}
-
-// TestCrowd: which of the others roll.
-func TestCrowd(t *testing.T) {
-	elsewhere := in("other", "web")
-	all := slices.Values([]turn.Peer{ // of which three roll
-		{Workload: web, Rollout: reloader.ReasonRolling}, // itself
-		{Workload: workload("a"), Rollout: reloader.ReasonRolling},
-		{Workload: workload("b"), Behind: true, Going: true},
-		{Workload: elsewhere, Rollout: reloader.ReasonRolling},
-		{Workload: workload("c"), Rollout: reloader.ReasonStalled},
-		{Workload: workload("d"), Rollout: reloader.ReasonWaitingForOperator},
-		{Workload: workload("e")},
-	})
-	for name, c := range map[string]struct {
-		limits turn.Limits
-		held   bool
-	}{
-		"no limit":               {turn.Limits{}, false},
-		"room":                   {turn.Limits{Concurrent: 4}, false},
-		"full":                   {turn.Limits{Concurrent: 3}, true},
-		"more than in the limit": {turn.Limits{Concurrent: 1}, true},
-	} {
-		s := scene{turn: turn.Turn{Workload: web, Limits: c.limits}, peers: turn.Peers{All: all}, now: noon}
-		if held := s.reason() == reloader.ReasonConcurrencyLimited; held != c.held {
-			t.Errorf("%s: held %v, want %v", name, held, c.held)
-		}
 	}
 }
 
@@ -195,7 +145,7 @@ func TestNext(t *testing.T) {
 		return of
 	}
 	crowd := func(room int) []reloader.WorkloadRef {
-		return turn.NextInCrowd(turn.Limits{Concurrent: room}, held(reloader.ReasonConcurrencyLimited, rolling))
+		return turn.NextInCrowd(turn.Limits{Concurrent: room}, held(reloader.ReasonLimited, rolling))
 	}
 	for name, c := range map[string]struct{ got, want []reloader.WorkloadRef }{
 		"in step":         {turn.NextInStep(held(reloader.ReasonWaitingForStep, rolledOut)), refs("first")},

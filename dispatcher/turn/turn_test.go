@@ -8,7 +8,6 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
 	kinds "github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -89,108 +88,6 @@ func waits(all ...turn.Wait) map[reloader.Config]turn.Wait {
 		found[config(fmt.Sprint("c", i))] = w
 	}
 	return found
-}
-
-// TestRollsAtTheMaximumWait: one client edits 40 configs of one workload in turn every 20 ms for 35 s, and a roll takes 30 ms. Edits during a roll wait
-// for a window of their own: no two rolls follow each other within the window.
-func TestRollsAtTheMaximumWait(t *testing.T) {
-	const edit, roll = 20 * time.Millisecond, 30 * time.Millisecond
-	w := turn.Turn{Debounce: turn.Debounce{Window: time.Second, MaxWait: 10 * time.Second}, Waits: map[reloader.Config]turn.Wait{}}
-	var configs []reloader.Config
-	for i := range 40 {
-		configs = append(configs, config(fmt.Sprint("c.", i)))
-	}
-	var rolls []time.Duration
-	var ends, read time.Time
-	for at, n := noon, 0; at.Before(after(60)); at = at.Add(time.Millisecond) {
-		if at.Sub(noon)%edit == 0 && at.Before(after(35)) {
-			c := configs[n%len(configs)]
-			w.Waits[c] = w.Waits[c].Heard(at, at)
-			n++
-		}
-		switch due := turn.Due(w, at); {
-		case at.Equal(ends):
-			w = rolled(w, configs, read, at)
-			rolls = append(rolls, at.Sub(noon))
-		case at.After(ends) && !due.IsZero() && !due.After(at):
-			read, ends = at, at.Add(roll)
-		}
-	}
-	if len(rolls) != 4 {
-		t.Errorf("rolls at %v, want one at each maximum wait and one at the end", rolls)
-	}
-	for i := 1; i < len(rolls); i++ {
-		if gap := rolls[i] - rolls[i-1]; gap < time.Second {
-			t.Errorf("two rolls within %s", gap)
-		}
-	}
-}
-
-// TestRequestSettlesWhatWaits: a window holds a change back, and a user requests a roll. When the window opens, nothing waits for the content that
-// went out with the request.
-func TestRequestSettlesWhatWaits(t *testing.T) {
-	night, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 2h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := config("other")
-	w := turn.Turn{
-		Workload: web, Limits: turn.Limits{Windows: []control.Window{night}},
-		Waits: map[reloader.Config]turn.Wait{app: heard(0), other: heard(0)},
-	}
-	if d := turn.Decide(w, turn.Peers{}, control.Control{}, after(60)); d.Hold == nil || d.Hold.Reason != reloader.ReasonOutsideWindow {
-		t.Fatalf("held by %+v", d.Hold)
-	}
-	w.Requested = true
-	if d := turn.Decide(w, turn.Peers{}, control.Control{}, after(60)); d.Hold != nil {
-		t.Fatalf("the request is held by %+v", d.Hold)
-	}
-	before := w
-	w = rolled(w, []reloader.Config{app}, after(60), after(61))
-	if _, waits := w.Waits[app]; waits || w.Requested || len(w.Waits) != 1 || len(before.Waits) != 2 {
-		t.Errorf("after the roll: %+v, before it: %+v", w, before)
-	}
-	w = rolled(w, []reloader.Config{other}, after(60), after(61))
-	if due := turn.Due(w, noon.Add(11*time.Hour)); !due.IsZero() {
-		t.Errorf("due again at %s", due)
-	}
-}
-
-// FuzzDue: whatever comes when, the window closes no later than the maximum wait after the oldest change, and no earlier than a window after the
-// newest one unless that is the maximum wait. A roll leaves only changes after it.
-func FuzzDue(f *testing.F) {
-	f.Add([]byte{0, 1, 2, 200, 255}, uint16(1000), uint16(10_000), uint16(30))
-	f.Add([]byte{255, 255, 0}, uint16(0), uint16(0), uint16(0))
-	f.Fuzz(func(t *testing.T, gaps []byte, window, longest, read uint16) {
-		at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
-		var w turn.Wait
-		now, newest := 0, -1000 // milliseconds after noon
-		for _, g := range gaps {
-			now += int(g)
-			newest = max(newest, now+int(g%3)*100-100)
-			w = w.Heard(at(now+int(g%3)*100-100), at(now)) // some are dated earlier, and some ahead
-		}
-		newest = min(newest, now)
-		debounce := turn.Debounce{Window: time.Duration(window) * time.Millisecond, MaxWait: time.Duration(longest) * time.Millisecond}
-		one := turn.Turn{Debounce: debounce, Waits: map[reloader.Config]turn.Wait{app: w}}
-		due := turn.Due(one, at(now))
-		if len(gaps) == 0 {
-			return
-		}
-		if latest := w.Since().Add(max(debounce.MaxWait, debounce.Window)); due.After(latest) || due.Before(at(newest)) && due.Before(latest) {
-			t.Errorf("due %s, first %s, newest %d", due.Sub(noon), w.Since().Sub(noon), newest)
-		}
-		if w.Since().After(at(now)) {
-			t.Errorf("it waits since the future: %s", w.Since())
-		}
-		left := rolled(one, []reloader.Config{app}, at(int(read)), at(int(read)))
-		if since := left.Since(); !since.IsZero() && since.Before(at(int(read))) {
-			t.Errorf("after a roll that read at %d it waits since %s", read, since.Sub(noon))
-		}
-		if len(one.Waits) != 1 {
-			t.Error("the turn that was passed has changed")
-		}
-	})
 }
 
 // rolled returns w after a roll that took the content of some configs and began to read them at a time.

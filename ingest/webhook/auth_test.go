@@ -46,49 +46,39 @@ func TestClientCertificateIsBoundToItsCluster(t *testing.T) {
 	}
 }
 
-func TestOnlyCertificates(t *testing.T) {
-	r := start(t, func(_ *rig, o *Options) { o.TokenFile = "" })
-	if got, err := r.do(r.client(true), r.request(strings.NewReader(body), nil)); err == nil {
-		t.Errorf("without a certificate: got %d, want a failed handshake", got.code)
+// TestWaysIn: which of a token and a certificate a server asks for, and what is let in by it.
+func TestWaysIn(t *testing.T) {
+	insecure := func(o *Options, tokens string) {
+		*o = Options{Address: "localhost:0", InsecureHTTP: true, Sink: o.Sink, Registerer: o.Registerer, TokenFile: tokens}
 	}
-	cert := r.clientCA.client("a", named("prod.audit.reroll.dev"))
-	if got := r.must(r.client(true, cert), r.request(strings.NewReader(body), nil)); got.code != 204 {
-		t.Errorf("with a certificate: got %d", got.code)
-	}
-}
-
-func TestOnlyTokens(t *testing.T) {
-	r := start(t, func(_ *rig, o *Options) { o.ClientCAs = nil })
-	client := r.client(true, r.clientCA.client("a", named("prod.audit.reroll.dev")))
-	if got := r.must(client, r.request(strings.NewReader(body), withoutToken)); got.code != 401 {
-		t.Errorf("with a certificate that nobody checks: got %d, want 401", got.code)
-	}
-	if got := r.must(client, r.request(strings.NewReader(body), nil)); got.code != 204 {
-		t.Errorf("with a token: got %d", got.code)
-	}
-}
-
-func TestOldTLSIsRefused(t *testing.T) {
-	r := start(t, nil)
-	client := r.client(false)
-	client.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS11
-	if got, err := r.do(client, r.request(strings.NewReader(body), nil)); err == nil {
-		t.Errorf("got %d over TLS 1.1", got.code)
-	}
-}
-
-func TestInsecureHTTP(t *testing.T) {
-	r := start(t, func(_ *rig, o *Options) {
-		*o = Options{Address: "localhost:0", InsecureHTTP: true, Sink: o.Sink, Registerer: o.Registerer, TokenFile: o.TokenFile}
-	})
-	if got := r.must(r.client(false), r.request(strings.NewReader(body), withoutToken)); got.code != 401 {
-		t.Errorf("tokens are wanted and missing: got %d", got.code)
-	}
-	open := start(t, func(_ *rig, o *Options) {
-		*o = Options{Address: "127.0.0.1:0", InsecureHTTP: true, Sink: o.Sink, Registerer: o.Registerer}
-	})
-	if got := open.must(open.client(false), open.request(strings.NewReader(body), withoutToken)); got.code != 204 {
-		t.Errorf("open to this machine: got %d", got.code)
+	for name, c := range map[string]struct {
+		change             func(o *Options)
+		certificate, token bool
+		code               int // 0 means that the handshake fails
+	}{
+		"certificates alone, none":            {func(o *Options) { o.TokenFile = "" }, false, true, 0},
+		"certificates alone":                  {func(o *Options) { o.TokenFile = "" }, true, true, 204},
+		"tokens alone, none":                  {func(o *Options) { o.ClientCAs = nil }, true, false, 401},
+		"tokens alone":                        {func(o *Options) { o.ClientCAs = nil }, true, true, 204},
+		"over HTTP, a token is wanted":        {func(o *Options) { insecure(o, o.TokenFile) }, false, false, 401},
+		"over HTTP, open to this machine":     {func(o *Options) { insecure(o, "") }, false, false, 204},
+		"TLS 1.1, which is too old to listen": {func(*Options) {}, false, true, 0},
+	} {
+		r := start(t, func(_ *rig, o *Options) { c.change(o) })
+		client := r.client(true)
+		if c.certificate {
+			client = r.client(true, r.clientCA.client("a", named("prod.audit.reroll.dev")))
+		}
+		if strings.HasPrefix(name, "TLS 1.1") {
+			client.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS11
+		}
+		change := func(*http.Request) {}
+		if !c.token {
+			change = withoutToken
+		}
+		if got, err := r.do(client, r.request(strings.NewReader(body), change)); got.code != c.code || (err != nil) != (c.code == 0) {
+			t.Errorf("%s: got %d, %v; want %d", name, got.code, err, c.code)
+		}
 	}
 }
 

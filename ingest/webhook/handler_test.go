@@ -6,9 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,39 +138,39 @@ func TestChunkedBodyIsTakenUpToTheLimit(t *testing.T) {
 	}
 }
 
-// unreadable is a body that must not be read.
-type unreadable struct{ t *testing.T }
-
-func (u unreadable) Read([]byte) (int, error) {
-	u.t.Error("the body was read")
-	return 0, io.ErrUnexpectedEOF
-}
-
-func (u unreadable) Close() error { return nil }
-
+// TestBodyIsNotReadBeforeItsSenderIsKnown: of what is refused by its head nothing is read, and what stops arriving is not stored.
 func TestBodyIsNotReadBeforeItsSenderIsKnown(t *testing.T) {
-	r := start(t, func(_ *rig, o *Options) { o.Limits.BodyBytes = 10 })
-	cases := map[string]struct {
-		change func(*http.Request)
-		want   int
+	stored := &sink{}
+	r := start(t, func(_ *rig, o *Options) { o.Sink, o.Limits.BodyBytes = stored, 1000 })
+	stops := func(err error) io.Reader { return io.MultiReader(strings.NewReader(body), iotest.ErrReader(err)) }
+	for name, c := range map[string]struct {
+		content io.Reader // nil must not be read
+		change  func(*http.Request)
+		want    int
 	}{
-		"unknown":         {func(r *http.Request) { r.Header.Del("Authorization") }, 401},
-		"another cluster": {func(r *http.Request) { r.URL.Path = "/v1/audit/test" }, 403},
-		"wrong type":      {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
-		"too long":        {func(r *http.Request) { r.ContentLength = 11 }, 413},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			req := r.request(unreadable{t}, func(r *http.Request) {
-				r.ContentLength = -1
-				c.change(r)
-			})
-			w := httptest.NewRecorder()
-			r.server.handler.ServeHTTP(w, req)
-			if w.Code != c.want || w.Header().Get("Connection") != "close" {
-				t.Errorf("got %d with %v, want %d and a closed connection", w.Code, w.Header(), c.want)
+		"unknown":              {nil, func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		"another cluster":      {nil, func(r *http.Request) { r.URL.Path = "/v1/audit/test" }, 403},
+		"wrong type":           {nil, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+		"too long":             {nil, func(r *http.Request) { r.ContentLength = 1001 }, 413},
+		"no more in time":      {stops(os.ErrDeadlineExceeded), func(*http.Request) {}, 408},
+		"the connection ended": {stops(io.ErrUnexpectedEOF), func(*http.Request) {}, 400},
+	} {
+		read := false
+		content := readerFunc(func(p []byte) (int, error) {
+			read = true
+			if c.content == nil {
+				return 0, io.ErrUnexpectedEOF
 			}
+			return c.content.Read(p)
 		})
+		w := httptest.NewRecorder()
+		r.server.handler.ServeHTTP(w, r.request(content, func(r *http.Request) {
+			r.ContentLength = -1
+			c.change(r)
+		}))
+		if w.Code != c.want || read != (c.content != nil) || !read && w.Header().Get("Connection") != "close" || stored.count() > 0 {
+			t.Errorf("%s: got %d with %v, read: %t, stored: %d; want %d and a closed connection", name, w.Code, w.Header(), read, stored.count(), c.want)
+		}
 	}
 }
 
@@ -183,6 +185,10 @@ func TestSinkThatFails(t *testing.T) {
 	if r.metric("reroll_ingest_hints_total") != 0 || r.metric("reroll_ingest_events_total") != 0 {
 		t.Error("a refused body is counted as accepted")
 	}
+	irrelevant := `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{}]}`
+	if got := r.must(r.client(true), r.request(strings.NewReader(irrelevant), nil)); got.code != http.StatusNoContent {
+		t.Errorf("what needs no sink: got %d, want 204", got.code)
+	}
 	stored.err = nil
 	if got := r.must(r.client(true), r.request(strings.NewReader(body), nil)); got.code != http.StatusNoContent || stored.count() != 1 {
 		t.Errorf("once the sink works: got %d, %d hints", got.code, stored.count())
@@ -194,14 +200,6 @@ func checkBusy(t *testing.T, got answer) {
 	after, err := strconv.Atoi(got.header.Get("Retry-After"))
 	if got.code != http.StatusServiceUnavailable || err != nil || after < 2 || after > 4 {
 		t.Errorf("got %d with Retry-After %q, want 503 with 2 to 4", got.code, got.header.Get("Retry-After"))
-	}
-}
-
-func TestIrrelevantBodyNeedsNoSink(t *testing.T) {
-	r := start(t, func(_ *rig, o *Options) { o.Sink = &sink{err: errors.New("down")} })
-	empty := `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{}]}`
-	if got := r.must(r.client(true), r.request(strings.NewReader(empty), nil)); got.code != http.StatusNoContent {
-		t.Errorf("got %d, want 204", got.code)
 	}
 }
 

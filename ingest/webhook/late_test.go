@@ -3,39 +3,12 @@ package webhook
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/reroll-dev/reroll/ingest"
 	"github.com/reroll-dev/reroll/reloader"
 )
-
-func TestBodyThatStopsArriving(t *testing.T) {
-	cases := map[string]struct {
-		err  error
-		want int
-	}{
-		"deadline":   {os.ErrDeadlineExceeded, http.StatusRequestTimeout},
-		"connection": {io.ErrUnexpectedEOF, http.StatusBadRequest},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			stored := &sink{}
-			r := start(t, func(_ *rig, o *Options) { o.Sink = stored })
-			content := io.MultiReader(strings.NewReader(body), iotest.ErrReader(c.err))
-			w := httptest.NewRecorder()
-			r.server.handler.ServeHTTP(w, r.request(content, nil))
-			if w.Code != c.want || stored.count() != 0 {
-				t.Errorf("got %d and %d hints, want %d and none", w.Code, stored.count(), c.want)
-			}
-		})
-	}
-}
 
 type readerFunc func([]byte) (int, error)
 

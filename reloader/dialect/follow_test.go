@@ -3,7 +3,6 @@ package dialect
 import (
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -61,35 +60,16 @@ func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
 		t.Errorf("a name in a list of another tool follows: %+v", got)
 	}
 	follower := following("c1/shop/configmap/flags")
-	if got := decide(follower, ConfigMeta{Config: flags}); !got.Reload || got.Why != reloader.ReasonFollowed || got.Clause != FollowKey {
+	if got := decide(follower, ConfigMeta{Config: flags}); !got.Reload || got.Why != reloader.ReasonNamed || got.Clause != FollowKey {
 		t.Errorf("who follows decides %+v", got)
 	}
 	if got := decide(follower, ConfigMeta{Config: own}); got.Reload {
 		t.Errorf("one's own config of that name is followed: %+v", got)
 	}
-	if got := decide(follower, ConfigMeta{Config: own, Follows: "c1"}); !got.Reload || got.Why != reloader.ReasonFollowed {
+	if got := decide(follower, ConfigMeta{Config: own, Follows: "c1"}); !got.Reload || got.Why != reloader.ReasonNamed {
 		t.Errorf("the config of the workload's cluster, which it follows, decides %+v", got)
 	}
 	if got := decide(follower, ConfigMeta{Config: own, Follows: "c2"}); got.Reload {
 		t.Errorf("a config that nobody asks for is followed: %+v", got)
 	}
-}
-
-func FuzzFollow(f *testing.F) {
-	f.Add("c1/shared/configmap/flags=flags, c2/shop/Secret/token")
-	f.Add("a/b/secret/c=d=e,,=,/")
-	f.Fuzz(func(t *testing.T, list string) {
-		l := readList(Followed, list, "shop")
-		if len(l.names) > maxFollowed {
-			t.Errorf("%d configs", len(l.names))
-		}
-		for one := range l.names {
-			if one.Validate() != nil || one.Cluster == "" {
-				t.Errorf("%q is read as %+v", list, one)
-			}
-		}
-		if strings.TrimFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) != "" && len(l.names)+len(l.problems) == 0 {
-			t.Errorf("nothing is said of %q", list)
-		}
-	})
 }

@@ -54,7 +54,7 @@ func TestOtherNamespaces(t *testing.T) {
 		"not shared":             {"other/c", "", reloader.ReasonNotShared},
 		"named without its name": {"c", "*", reloader.ReasonNotOptedIn},
 		"by a glob":              {"*", "*", reloader.ReasonNotOptedIn},
-		"excluded":               {"other/c", "*", reloader.ReasonExcluded},
+		"excluded":               {"other/c", "*", reloader.ReasonIgnored},
 		"another one excluded":   {"other/c", "*", reloader.ReasonNamed},
 	} {
 		set := dialect.All(dialect.StakaterOptions{})
@@ -72,7 +72,7 @@ func TestOtherNamespaces(t *testing.T) {
 				t.Errorf("%s: %+v, and %+v if it is absent", name, plan.Decide(hidden), plan.Decide(absent))
 			}
 		}
-		if plan.Matches(theirs) != (c.list == "other/c" && c.want != reloader.ReasonExcluded) {
+		if plan.Matches(theirs) != (c.list == "other/c" && c.want != reloader.ReasonIgnored) {
 			t.Errorf("%s: the plan is %+v", name, plan)
 		}
 	}
@@ -84,6 +84,8 @@ func FuzzDialects(f *testing.F) {
 	f.Add("pod-reloader.cs.sap.com/configmaps", " a ,b", "pod-reloader.cs.sap.com/secrets", "s", "a", "k")
 	f.Add("wave.pusher.com/update-on-config-change", "true", "wave.pusher.com/extra-configmaps", "x/y,c", "c", "k")
 	f.Add("reroll.dev/follow", "c1/ns/configmap/c,x", "reroll.dev/configmaps", "c", "c", "k")
+	f.Add("reroll.dev/follow", "a/b/secret/c=d=e,,=,/", "reroll.dev/configmap-selector", "x > 5", "c", "x")
+	f.Add("reroll.dev/configmap-selector", "tier in (b,web),!old", "reroll.dev/keys", "web", "c", "tier")
 	set := dialect.All(dialect.StakaterOptions{})
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, name, key string) {
 		config := cm(name)
@@ -92,7 +94,7 @@ func FuzzDialects(f *testing.F) {
 		}
 		w := app(annotations{k1: v1, k2: v2}, nil)
 		plan := set.Compile(w)
-		c := dialect.ConfigMeta{Config: config, Annotations: annotations{k1: v1}}
+		c := dialect.ConfigMeta{Config: config, Annotations: annotations{k1: v1}, Labels: map[string]string{key: v2}}
 		got := plan.Decide(c)
 		if got.Reload && (!plan.OptedIn() || !plan.Matches(config)) {
 			t.Errorf("%+v, but the plan is %+v", got, plan)
@@ -108,6 +110,11 @@ func FuzzDialects(f *testing.F) {
 		for _, d := range set {
 			if d.Joint != nil {
 				d.Joint.Values(w, map[reloader.Config]dialect.Part{config: {Content: configMap(map[string]string{key: v1})}})
+			}
+		}
+		for _, named := range plan.Names {
+			if named.Validate() != nil {
+				t.Errorf("no config can have the name %+v", named)
 			}
 		}
 		for _, p := range plan.Problems {

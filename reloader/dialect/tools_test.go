@@ -146,32 +146,6 @@ func TestWaveHashOfNamesakes(t *testing.T) {
 	}
 }
 
-func TestWaveCountsKeysInUse(t *testing.T) {
-	set := dialect.Set{dialect.Wave()}
-	counts := func(w *workload.Workload, c reloader.Config, key string) bool {
-		got := decide(set, w, dialect.ConfigMeta{Config: c})
-		return got.Reload && (got.Counts == nil || got.Counts(key))
-	}
-	for how, whole := range map[string]bool{workload.UseEnv: false, workload.UseProjectedVolume: false, workload.UseVolume: true} {
-		w := waved("", reloader.Use{How: how, Container: "main", Keys: []string{"a"}})
-		for key, want := range map[string]bool{"a": true, "b": whole} {
-			if got := counts(w, cm("cm"), key); got != want {
-				t.Errorf("key %s of %s counts: %v", key, how, got)
-			}
-		}
-	}
-	w := waved("", reloader.Use{How: workload.UseEnv, Container: "main", Keys: []string{"a"}})
-	if !counts(w, sec("s"), "a") || counts(w, sec("s"), "b") {
-		t.Error("the key that an init container uses counts, and no other of that Secret")
-	}
-	if named := waved("cm", reloader.Use{How: workload.UseEnv, Container: "main", Keys: []string{"a"}}); !counts(named, cm("cm"), "b") {
-		t.Error("of what is named, every key counts")
-	}
-	if set := dialect.All(dialect.StakaterOptions{AutoReloadAll: true}); decide(set, w, dialect.ConfigMeta{Config: cm("cm")}).Counts != nil {
-		t.Error("another dialect asks for all keys")
-	}
-}
-
 func TestChoose(t *testing.T) {
 	all := dialect.All(dialect.StakaterOptions{})
 	got, err := all.Choose([]string{"wave", "stakater", "wave"})

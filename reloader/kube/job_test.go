@@ -2,7 +2,6 @@ package kube
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,12 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/reloader/digest"
-	"github.com/reroll-dev/reroll/reloader/mark"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // object reads a file of testdata/job as an object.
@@ -90,6 +86,7 @@ func TestBackup(t *testing.T) {
 	hostile := []byte(`{"job":["hunter2"],"uid":"hunter2"}`)
 	for name, change := range map[string]func(*corev1.Secret){
 		"no signature":   func(s *corev1.Secret) { delete(s.Data, signatureKey) },
+		"made up":        func(s *corev1.Secret) { s.Data[signatureKey] = bytes.Repeat([]byte("x"), 32) },
 		"cut":            func(s *corev1.Secret) { s.Data[backupKey] = s.Data[backupKey][:40] },
 		"another's name": func(s *corev1.Secret) { s.Name = "reroll-job-44" },
 		"signed, and no Job": func(s *corev1.Secret) {
@@ -109,50 +106,5 @@ func TestBackup(t *testing.T) {
 	b.version += "x"
 	if _, err := b.secretIn("own", ring(t)); !apierrors.IsRequestEntityTooLargeError(err) {
 		t.Errorf("larger by one byte: %v", err)
-	}
-}
-
-func TestApplied(t *testing.T) {
-	job := object(t, "live.yaml")
-	env := func(name string) []mark.Mark { return []mark.Mark{{Place: mark.Place{Env: name}, Value: "aa11"}} }
-	stripped := func(uid types.UID, version string) *workload.Workload {
-		data, err := job.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := workload.Job.Strip(json.RawMessage(data), func(string) bool { return true })
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.UID, w.ResourceVersion = uid, version
-		return w
-	}
-	if err := unstructured.SetNestedSlice(job.Object, []any{map[string]any{"name": "main", "env": []any{
-		map[string]any{"name": "STAKATER_FROM_SECRET", "valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "metadata.name"}}},
-	}}}, "spec", "template", "spec", "containers"); err != nil {
-		t.Fatal(err)
-	}
-	before := job.DeepCopy()
-	for name, test := range map[string]struct {
-		reason string
-		w      *workload.Workload
-		marks  []mark.Mark
-		want   func(error) bool
-	}{
-		"as it was read":  {"it has the mark and the reason", stripped("11-22", "77"), env("STAKATER_PRICES_CONFIGMAP"), func(err error) bool { return err == nil }},
-		"another one":     {"a stale decision never overwrites", stripped("other", "77"), nil, apierrors.IsConflict},
-		"another version": {"a stale decision never overwrites", stripped("11-22", "76"), nil, apierrors.IsConflict},
-		"taken":           {"the API server would refuse it, too", stripped("11-22", "77"), env("STAKATER_FROM_SECRET"), apierrors.IsInvalid},
-	} {
-		got, err := applied(workload.Job, test.w, job, mark.Roll{Hash: "h", Marks: test.marks, Annotations: map[string]any{"reroll.dev/applied": "x"}})
-		if !test.want(err) {
-			t.Errorf("%s: %v: %s", name, err, test.reason)
-		}
-		if err == nil && got.GetAnnotations()["reroll.dev/applied"] != "x" {
-			t.Errorf("%s: %v", name, got)
-		}
-		if diff := cmp.Diff(before.Object, job.Object); diff != "" {
-			t.Errorf("%s: the object that was read has changed (-want +got):\n%s", name, diff)
-		}
 	}
 }

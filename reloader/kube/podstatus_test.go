@@ -2,14 +2,11 @@ package kube
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -46,89 +43,6 @@ func TestDecide(t *testing.T) {
 		if got, proven := decide(test.statuses); got.uid != test.decisive || proven != test.proven {
 			t.Errorf("%s: %q decides, proven: %t; want %q, %t: %s", name, got.uid, proven, test.decisive, test.proven, test.reason)
 		}
-	}
-}
-
-// rotation is a class while its store goes from v1 to v2. Each pod of its workloads is rotated, deleted, and made again; anyone who looks
-// in between must see at most one change, and that forward.
-type rotation struct {
-	statuses map[string]podStatus
-	clock    int
-	seen     uint64
-	proven   []string
-}
-
-func (r *rotation) write(uid string, updated bool, version string) {
-	r.clock++
-	r.statuses[uid] = status(uid, r.clock, updated, version)
-}
-
-func (r *rotation) look() {
-	s, proven := decide(slices.Collect(maps.Values(r.statuses)))
-	if !proven || s.order < r.seen {
-		return
-	}
-	r.seen = s.order
-	if now := s.objects["db"]; len(r.proven) == 0 || r.proven[len(r.proven)-1] != now {
-		r.proven = append(r.proven, now)
-	}
-}
-
-// pods and what happens to each, in this order. The last is of a workload that nothing rolls, and was rotated once before.
-var rotationSteps = [][]string{{"rotate", "delete", "create"}, {"rotate", "delete", "create"}, {"delete", "create"}, {"rotate"}}
-
-func (r *rotation) step(pod, step int) {
-	switch uid := fmt.Sprint("pod-", pod); rotationSteps[pod][step] {
-	case "rotate":
-		r.write(uid, true, "v2")
-	case "delete":
-		delete(r.statuses, uid)
-	case "create":
-		r.write(uid+"-new", false, "v2")
-	}
-}
-
-// TestPodsThatRotateMakeOneChange handles every step of every order of the steps.
-func TestPodsThatRotateMakeOneChange(t *testing.T) {
-	orders := 0
-	var visit func(order []int, done []int)
-	visit = func(order, done []int) {
-		complete := true
-		for pod, n := range done {
-			if n == len(rotationSteps[pod]) {
-				continue
-			}
-			complete = false
-			next := slices.Clone(done)
-			next[pod]++
-			visit(append(slices.Clone(order), pod), next)
-		}
-		if complete {
-			orders++
-			checkRotation(t, order)
-		}
-	}
-	visit(nil, make([]int, len(rotationSteps)))
-	if orders != 5040 { // (3+3+2+1)! / (3! 3! 2! 1!)
-		t.Errorf("%d orders", orders)
-	}
-}
-
-func checkRotation(t *testing.T, order []int) {
-	t.Helper()
-	r := &rotation{statuses: map[string]podStatus{}}
-	for pod := range rotationSteps {
-		r.write(fmt.Sprint("pod-", pod), pod == len(rotationSteps)-1, "v1")
-	}
-	r.look()
-	done := make([]int, len(rotationSteps))
-	for _, pod := range order {
-		r.step(pod, done[pod])
-		done[pod]++
-		r.look()
-	}
-	if diff := cmp.Diff([]string{"v1", "v2"}, r.proven); diff != "" {
-		t.Fatalf("order %v (-want +got):\n%s", order, diff)
 	}
 }
 

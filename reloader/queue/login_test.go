@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -24,21 +24,6 @@ func secretFile(t *testing.T, path, content string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// newKey returns the seed and the public half of a new key.
-func newKey(t *testing.T, create func() (nkeys.KeyPair, error)) (key nkeys.KeyPair, seed, public string) {
-	t.Helper()
-	key, err := create()
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, seedErr := key.Seed()
-	public, publicErr := key.PublicKey()
-	if err := errors.Join(seedErr, publicErr); err != nil {
-		t.Fatal(err)
-	}
-	return key, string(raw), public
 }
 
 // TestPasswordIsReadAgain changes a password at the server and then in its file, while the queue is open.
@@ -60,34 +45,31 @@ func TestPasswordIsReadAgain(t *testing.T) {
 	eventually(t, "logged in with the new password", func() bool { return q.Put(ctx, []reloader.Hint{hint("after")}) == nil })
 }
 
-// TestCredentials logs in with a JWT, to a server that knows accounts by its operator.
+// TestCredentials: a login by a credentials file shows its JWT and signs with its key; a file without a key is an error at once.
 func TestCredentials(t *testing.T) {
-	operator, _, operatorKey := newKey(t, nkeys.CreateOperator)
-	_, _, accountKey := newKey(t, nkeys.CreateAccount)
-	signer, _, signerKey := newKey(t, nkeys.CreateAccount)
-	_, seed, userKey := newKey(t, nkeys.CreateUser)
-	account := jwt.NewAccountClaims(accountKey)
-	account.SigningKeys.Add(signerKey)
-	account.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: 1 << 30, MemoryStorage: 1 << 20, Streams: -1, Consumer: -1}
-	accountJWT, accountErr := account.Encode(operator)
-	user := jwt.NewUserClaims(userKey)
-	user.IssuerAccount = accountKey
-	userJWT, userErr := user.Encode(signer)
-	creds, credsErr := jwt.FormatUserConfig(userJWT, []byte(seed))
-	_, _, systemKey := newKey(t, nkeys.CreateAccount)
-	systemJWT, systemErr := jwt.NewAccountClaims(systemKey).Encode(operator)
-	resolver := &server.MemAccResolver{}
-	err := errors.Join(accountErr, userErr, credsErr, systemErr, resolver.Store(accountKey, accountJWT), resolver.Store(systemKey, systemJWT))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := external(t, t.TempDir(), -1, func(o *server.Options) {
-		o.TrustedKeys, o.AccountResolver, o.SystemAccount = []string{operatorKey}, resolver, systemKey
-	})
-	file := secretFile(t, filepath.Join(t.TempDir(), "reroll.creds"), string(creds))
-	q := open(t, Options{URL: s.ClientURL(), Login: Login{Credentials: file}})
-	if err := q.Put(testContext(t), hints(20)); err != nil {
-		t.Error(err)
+	user, err := nkeys.CreateUser()
+	must(t, err)
+	seed, err := user.Seed()
+	must(t, err)
+	const jwt = "-----BEGIN NATS USER JWT-----\na.b.c\n------END NATS USER JWT------\n"
+	for content, good := range map[string]bool{jwt + "\n-----BEGIN USER NKEY SEED-----\n" + string(seed) + "\n------END USER NKEY SEED------\n": true, jwt: false} {
+		file := secretFile(t, filepath.Join(t.TempDir(), "reroll.creds"), content)
+		options, err := Login{Credentials: file}.options(quiet())
+		var o nats.Options
+		for _, option := range options {
+			must(t, option(&o))
+		}
+		if (err == nil) != good || good && o.UserJWT == nil {
+			t.Fatalf("%d options, %v", len(options), err)
+		}
+		if !good {
+			continue
+		}
+		shown, err := o.UserJWT()
+		signature, signErr := o.SignatureCB([]byte("nonce"))
+		if err != nil || signErr != nil || shown != "a.b.c" || user.Verify([]byte("nonce"), signature) != nil {
+			t.Errorf("JWT %q, %v, %v", shown, err, signErr)
+		}
 	}
 }
 

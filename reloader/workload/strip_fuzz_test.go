@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
@@ -19,14 +20,19 @@ func FuzzStrip(f *testing.F) {
 		`{"metadata":{"name":"a","managedFields":[{"manager":"Reloader","time":null,"fieldsV1":"x"},null]},"spec":{` + template + `}}`,
 		`{"spec":{"jobTemplate":{"spec":{` + template + `}}}}`,
 		`{"spec":{"selector":{"matchExpressions":[{"key":"a","operator":"In"}]},"template":{"metadata":{"annotations":{"a":""}},"spec":{"containers":[{}]}}}}`,
-		`{}`,
+		`{"kind":"Rollout","metadata":{"name":"a","generation":1.5},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"spec":{"containers":[{"name":"c","env":[{"name":"STAKATER_A_SECRET","value":"hunter2"}]}]}}}}`,
+		`{"kind":"Rollout","spec":{"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`,
+		`{"kind":"DeploymentConfig","spec":{"selector":{"a":"b"},"template":null}}`,
+		`{"kind":"x","metadata":7,"spec":[]}`,
+		`{"kind":"x","metadata":{"managedFields":[{"time":"never"}],"annotations":{"a":1}},"spec":{"template":{"spec":{"volumes":[{"name":"v","projected":{"sources":[null]}}]}}}}`,
+		`{"kind":"x","spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}},"livenessProbe":{"httpGet":{"port":{}}}}]}}}}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for kind, o := range map[*workload.Kind]metav1.Object{
 			&workload.Deployment: &appsv1.Deployment{}, &workload.StatefulSet: &appsv1.StatefulSet{}, &workload.DaemonSet: &appsv1.DaemonSet{},
-			&workload.CronJob: &batchv1.CronJob{}, &workload.Job: &batchv1.Job{},
+			&workload.CronJob: &batchv1.CronJob{}, &workload.Job: &batchv1.Job{}, &workload.Rollout: &unstructured.Unstructured{}, &workload.DeploymentConfig: &unstructured.Unstructured{},
 		} {
 			if json.Unmarshal(data, o) != nil {
 				continue

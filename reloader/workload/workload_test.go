@@ -150,26 +150,12 @@ func fullWorkload(kind, path, selector string) *workload.Workload {
 	}
 }
 
-func TestLastAppliedConfigurationIsNeverKept(t *testing.T) {
-	d := &appsv1.Deployment{}
-	d.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "secret", "a": "b"}
-	d.Spec.Template.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "secret"}
-	w, err := workload.Deployment.Strip(d, keepAll)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]string{"a": "b"}, w.Annotations); diff != "" {
-		t.Error(diff)
-	}
-	if w.Template.Annotations != nil {
-		t.Errorf("template annotations = %v", w.Template.Annotations)
-	}
-}
-
-// TestMarksByName: the variables of all tools are marks, and their values are kept only if they are hashes.
+// TestMarksByName: the variables of all tools are marks, and their values are kept only if they are hashes. What kubectl last applied is never kept.
 func TestMarksByName(t *testing.T) {
 	base64 := strings.Repeat("A-", 21) + "A="
 	d := &appsv1.Deployment{}
+	d.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "secret", "a": "b"}
+	d.Spec.Template.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "secret"}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c", Env: []corev1.EnvVar{
 		{Name: workload.HashEnv, Value: "0af9"},
 		{Name: "STAKATER_A_SECRET", Value: "0b"},
@@ -181,6 +167,9 @@ func TestMarksByName(t *testing.T) {
 	w, err := workload.Deployment.Strip(d, keepAll)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "b"}, w.Annotations); diff != "" || w.Template.Annotations != nil {
+		t.Errorf("annotations of the template %v (-want +got):\n%s", w.Template.Annotations, diff)
 	}
 	var got []string
 	for _, m := range w.Template.Containers[0].Marks {

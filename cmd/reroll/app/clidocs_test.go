@@ -40,48 +40,6 @@ func commands(t *testing.T) (all []*cobra.Command) {
 	return all
 }
 
-// TestEveryCommandIsExplained: the help of each has a sentence, and an example of which each line calls it.
-func TestEveryCommandIsExplained(t *testing.T) {
-	for _, cmd := range commands(t) {
-		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
-			t.Errorf("%s: %q is no short sentence", cmd.CommandPath(), cmd.Short)
-		}
-		if cmd.HasSubCommands() {
-			continue
-		}
-		if !strings.Contains(cmd.Example, cmd.CommandPath()) {
-			t.Errorf("%s has no example", cmd.CommandPath())
-		}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Usage == "" || strings.HasSuffix(f.Usage, ".") {
-				t.Errorf("%s --%s: %q is no short sentence", cmd.CommandPath(), f.Name, f.Usage)
-			}
-		})
-	}
-}
-
-// TestExamplesAreUnderstood parses the flags of every example that calls a command.
-func TestExamplesAreUnderstood(t *testing.T) {
-	for _, cmd := range commands(t) {
-		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", " ")) {
-			_, call, found := strings.Cut(line, cmd.CommandPath()+" ")
-			if !found {
-				continue
-			}
-			for _, word := range strings.Fields(call) {
-				if word == "|" || word == ">" || word == "&" {
-					break
-				}
-				name, isFlag := strings.CutPrefix(word, "--")
-				name, _, _ = strings.Cut(name, "=")
-				if isFlag && cmd.Flags().Lookup(name) == nil && cmd.Root().PersistentFlags().Lookup(name) == nil {
-					t.Errorf("%s: the example has --%s, which there is not", cmd.CommandPath(), name)
-				}
-			}
-		}
-	}
-}
-
 // screenLines and screenWidth are of a screen that every page of help fits.
 const screenLines, screenWidth = 28, 100
 

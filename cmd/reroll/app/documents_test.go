@@ -21,7 +21,7 @@ var (
 	callEnd = regexp.MustCompile(`[|>&;#…]|\{\{|\.\.\.|\\$`)
 )
 
-// TestDocumentedCommandsAreThere: what a reader of any document is told to type is a command, with flags that it has. The commands of the
+// TestDocumentedCommandsAreThere: what any document and the example of a command shows is a command, with flags that it has. The commands of the
 // quick start and of the guides are run elsewhere.
 func TestDocumentedCommandsAreThere(t *testing.T) {
 	documents := []string{"../../../README.md", "../../../SECURITY.md", "../../../CONTRIBUTING.md", "../../../helm/reroll/README.md", "../../../helm/reroll/templates/NOTES.txt"}
@@ -45,6 +45,18 @@ func TestDocumentedCommandsAreThere(t *testing.T) {
 			calls++
 			if err := checkCall(call[1]); err != nil {
 				t.Errorf("%s: reroll %s: %v", document, call[1], err)
+			}
+		}
+	}
+	for _, cmd := range commands(t) {
+		if !cmd.HasSubCommands() && !strings.Contains(cmd.Example, cmd.CommandPath()) {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", " ")) {
+			if _, call, found := strings.Cut(line, "reroll "); found {
+				if err := checkCall(strings.TrimSpace(call)); err != nil {
+					t.Errorf("%s: example %s: %v", cmd.CommandPath(), line, err)
+				}
 			}
 		}
 	}

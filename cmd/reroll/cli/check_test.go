@@ -53,7 +53,7 @@ func TestCluster(t *testing.T) {
 		"no canaries":     {func(s *reloader.ClusterStatus) { s.Feeds = nil }, want{"the audit feed is not set up": skipped}},
 		"silent":          {feed("silent"), want{"No audit events come from the API server at " + address: careful}},
 		"refused":         {feed("refused"), want{address + " refuses canaries": careful}},
-		"NATS":            {func(s *reloader.ClusterStatus) { s.Faults = []reloader.Fault{{Part: "nats", Reason: "no answer"}} }, want{"nats of the dispatcher: no answer.": wrong}},
+		"NATS":            {func(s *reloader.ClusterStatus) { s.Faults = []string{"nats: no answer"} }, want{"The dispatcher is not well: nats: no answer.": wrong}},
 		"drift":           {func(s *reloader.ClusterStatus) { s.Drift = 3 }, want{"the resync alone found 3 changes": careful}},
 		"not ready":       {func(s *reloader.ClusterStatus) { s.Ready = false }, want{"still recording": careful}},
 		"away":            {func(s *reloader.ClusterStatus) { s.At = now.Add(-2 * time.Minute) }, want{"no status for 2m0s": wrong}},
@@ -61,7 +61,7 @@ func TestCluster(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			status := &reloader.ClusterStatus{Cluster: "local", At: now, Process: reloader.Process{Ready: true}, Hearing: reloader.Hearing{Feeds: []reloader.FeedStatus{{Address: address, State: "heard", LastAt: now}}}}
+			status := &reloader.ClusterStatus{Cluster: "local", At: now, Ready: true, Hearing: reloader.Hearing{Feeds: []reloader.FeedStatus{{Address: address, State: "heard", LastAt: now}}}}
 			c.edit(status)
 			cluster := view.FromCluster(&projection.ClusterState{Name: "local", Status: status}, now)
 			var found findings

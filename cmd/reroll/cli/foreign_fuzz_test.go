@@ -9,25 +9,6 @@ import (
 	"testing"
 )
 
-// FuzzNames reads what a command line names: a workload or config, and a server.
-func FuzzNames(f *testing.F) {
-	f.Add("prod/shop/deploy/web", "https://reroll.example/x?y#z")
-	f.Add("a//b", "://")
-	f.Add("cm/a.b", "localhost:8080")
-	f.Fuzz(func(t *testing.T, name, server string) {
-		if r, err := (&globals{}).parseRef(name, configKinds(), false); err == nil {
-			if again, err := (&globals{}).parseRef(r.String(), configKinds(), false); err != nil || again != r || !slices.Contains(configKinds(), r.kind) {
-				t.Errorf("%q is %+v, which is written %s and read %+v, %v", name, r, r, again, err)
-			}
-		} else if len(err.Error()) > 2048 {
-			t.Errorf("the error has %d bytes", len(err.Error()))
-		}
-		if base, err := parseServer(server); err == nil && (base.Host == "" || base.RawQuery != "" || base.Fragment != "") {
-			t.Errorf("%q is asked at %s", server, base)
-		}
-	})
-}
-
 // answering returns a server that answers everything with the same.
 func answering(status int, body string) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -37,7 +37,7 @@ func TestForward(t *testing.T) {
 	if err := q.DeleteWorkload(t.Context(), "c1", web); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Process: reloader.Process{Version: "v9"}, At: epoch}); err != nil {
+	if err := q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Version: "v9", At: epoch}); err != nil {
 		t.Fatal(err)
 	}
 	seen.eventually(t, func() error {
