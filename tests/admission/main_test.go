@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -51,8 +50,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	line.Main(m, &shared, line.Options{
-		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
-		Flags: append(slices.Concat(admissionFlags(address), keptFlags), "--set", "debounce.window="+window.String(), "--is-Argo-Rollouts", "true"),
+		Kube: kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Flags: []string{
+			"--components=ingest,dispatch,api,admission", "--set", "admission.address=" + address, "--set", "admission.configuration=" + configuration,
+			"--set", "admission.certificateLifetime=" + lifetime.String(), "--set", "debounce.window=" + window.String(), "--is-Argo-Rollouts", "true",
+		},
 	}, func(ctx context.Context, l *line.Line) error {
 		for _, crd := range []string{"rollouts.argoproj.io", "deploymentconfigs.apps.openshift.io"} {
 			if _, err := l.Kube.Kubectl(ctx, "apply", "--filename=../testdata/crds/"+crd+".yaml"); err != nil {
@@ -62,13 +64,6 @@ func TestMain(m *testing.M) {
 		return register(ctx)
 	})
 }
-
-// admissionFlags are those of a process whose webhook is at an address, and keptFlags those of one that keeps the configuration.
-func admissionFlags(address string) []string {
-	return []string{"--set", "admission.address=" + address}
-}
-
-var keptFlags = []string{"--components=ingest,dispatch,api,admission", "--set", "admission.configuration=" + configuration, "--set", "admission.certificateLifetime=" + lifetime.String()}
 
 // register makes the configuration of the chart, with the address of this machine in the place of the Service's, and waits until the
 // process lets the API server trust it. The API server waits for as long as it can: what a busy machine delays does not go astray.

@@ -125,7 +125,7 @@ func (s *site) alone() string {
 	s.T.Helper()
 	addresses, err := port.Addresses(1)
 	s.Must(err)
-	r, err := line.NewProcess(s.Ctx(), nil, append([]string{"serve", "--components=admission", "--kubeconfig", shared.Kube.Kubeconfig(), "--set=namespace=default"}, admissionFlags(addresses[0])...)...)
+	r, err := line.NewProcess(s.Ctx(), nil, "serve", "--components=admission", "--kubeconfig", shared.Kube.Kubeconfig(), "--set=namespace=default", "--set", "admission.address="+addresses[0])
 	s.Must(err)
 	s.Must(r.Start())
 	s.T.Cleanup(func() {

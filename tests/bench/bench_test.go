@@ -6,7 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -77,13 +76,7 @@ func tracked(r *line.Room, n int) {
 	r.T.Helper()
 	r.Config("app", "0")
 	fill(r, n, line.Auto, false)
-	r.Await("baselines", func(ctx context.Context) error {
-		settled, _, err := r.Line.Reroll.Settled(ctx, r.NS)
-		if err == nil && len(settled) != n {
-			err = fmt.Errorf("%d of %d workloads have one", len(settled), n)
-		}
-		return err
-	})
+	r.Settled(n)
 }
 
 // idle waits until Reroll has no more Events to write, which wait for a pause, and for the records before them: they would disturb what is next.
@@ -104,16 +97,10 @@ func idle(r *line.Room) {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// at returns a percentile.
-func at(p float64, took []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(took))
-	return sorted[min(len(sorted)-1, int(p*float64(len(sorted))))]
-}
-
 func report(b *testing.B, what string, took []time.Duration) {
 	b.Helper()
-	b.ReportMetric(ms(at(.50, took)), what+"-p50-ms")
-	b.ReportMetric(ms(at(.99, took)), what+"-p99-ms")
+	b.ReportMetric(ms(line.Percentile(took, .50)), what+"-p50-ms")
+	b.ReportMetric(ms(line.Percentile(took, .99)), what+"-p99-ms")
 }
 
 // barePatch changes the template of a Deployment.
@@ -215,9 +202,9 @@ func BenchmarkFanOut(b *testing.B) {
 					r.Must(g.Wait())
 				}))
 			}
-			b.ReportMetric(ms(at(.5, ours)), "median-ms")
-			b.ReportMetric(ms(at(.5, bare)), "bare-ms")
-			b.ReportMetric(float64(at(.5, ours))/float64(at(.5, bare)), "ratio")
+			b.ReportMetric(ms(line.Percentile(ours, .5)), "median-ms")
+			b.ReportMetric(ms(line.Percentile(bare, .5)), "bare-ms")
+			b.ReportMetric(float64(line.Percentile(ours, .5))/float64(line.Percentile(bare, .5)), "ratio")
 		})
 	}
 }

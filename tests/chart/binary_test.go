@@ -58,8 +58,8 @@ func binaryCases(t *testing.T) map[string]binaryCase {
 func serveSelected(t *testing.T, cluster *rig.Cluster) {
 	t.Helper()
 	serveEverything(t, cluster)
-	kubectl(t, cluster, "label", "namespace", "shop", "env=prod", "team=a")
-	kubectl(t, cluster, "annotate", "--namespace=shop", "rollouts,deploymentconfigs", "--all",
+	cluster.MustKubectl(t, "label", "namespace", "shop", "env=prod", "team=a")
+	cluster.MustKubectl(t, "annotate", "--namespace=shop", "rollouts,deploymentconfigs", "--all",
 		"configmap.reloader.stakater.com/reload=prices", "secret.reloader.stakater.com/reload=password")
 }
 
@@ -74,7 +74,7 @@ func TestBinaryWorksWithItsRights(t *testing.T) {
 // optIn has every workload of the shop ask to be rolled for both configs.
 func optIn(t *testing.T, cluster *rig.Cluster) {
 	t.Helper()
-	kubectl(t, cluster, "annotate", "--namespace=shop", "deployments,statefulsets,daemonsets,cronjobs,jobs", "--all",
+	cluster.MustKubectl(t, "annotate", "--namespace=shop", "deployments,statefulsets,daemonsets,cronjobs,jobs", "--all",
 		"configmap.reloader.stakater.com/reload=prices", "secret.reloader.stakater.com/reload=password")
 }
 
@@ -157,7 +157,7 @@ func contentOf(what string) string {
 func expectKept(t *testing.T, cluster *rig.Cluster, round int) {
 	t.Helper()
 	const env = "--output=jsonpath={.spec.template.spec.containers[0].env[*].name}"
-	kubectl(t, cluster, "patch", "deployment/app", "--namespace=shop", "--type=json", fmt.Sprintf(
+	cluster.MustKubectl(t, "patch", "deployment/app", "--namespace=shop", "--type=json", fmt.Sprintf(
 		`--patch=[{"op":"remove","path":"/spec/template/spec/containers/0/env"},{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"example.test/main:%d"}]`, round))
 	left, err := cluster.Kubectl(t.Context(), "get", "deployment/app", "--namespace=shop", env)
 	if err != nil || !strings.Contains(left, "STAKATER_PRICES_CONFIGMAP") || !strings.Contains(left, "STAKATER_PASSWORD_SECRET") {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -47,27 +48,13 @@ func tool(t *testing.T, name string, args ...string) (string, error) {
 	}))
 	path, err := build.(func() (string, error))()
 	line.Must(t, err)
-	return output(exec.CommandContext(t.Context(), path, args...))
-}
-
-func output(cmd *exec.Cmd) (string, error) {
 	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return stdout.String(), &failure{cmd: cmd, err: err, stderr: stderr.String()}
+	if err = cmd.Run(); err != nil {
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.String())
 	}
-	return stdout.String(), nil
-}
-
-// failure is a command that ended badly, with what it said.
-type failure struct {
-	cmd    *exec.Cmd
-	err    error
-	stderr string
-}
-
-func (f *failure) Error() string {
-	return strings.Join(f.cmd.Args, " ") + ": " + f.err.Error() + "\n" + f.stderr
+	return stdout.String(), err
 }
 
 // render returns what helm template makes of the chart.

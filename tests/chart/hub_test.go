@@ -70,7 +70,7 @@ func TestHubWorksWithItsRights(t *testing.T) {
 // accountToken makes an account in a namespace, and returns a token of it.
 func accountToken(t *testing.T, cluster *rig.Cluster, namespace string) string {
 	t.Helper()
-	kubectl(t, cluster, "create", "serviceaccount", "user", "--namespace="+namespace)
+	cluster.MustKubectl(t, "create", "serviceaccount", "user", "--namespace="+namespace)
 	token, err := cluster.Kubectl(t.Context(), "create", "token", "user", "--namespace="+namespace, "--audience=reroll")
 	line.Must(t, err)
 	return strings.TrimSpace(token)

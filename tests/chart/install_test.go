@@ -64,9 +64,9 @@ func grow(t *testing.T, cluster *rig.Cluster, version string) {
 		if _, err := helm(upgrade...); err != nil {
 			t.Fatal(err)
 		}
-		kubectl(t, cluster, "--namespace="+namespace, "get", "persistentvolumeclaim", "example-reroll-data")
+		cluster.MustKubectl(t, "--namespace="+namespace, "get", "persistentvolumeclaim", "example-reroll-data")
 	}
-	defer kubectl(t, cluster, "--namespace="+namespace, "delete", "persistentvolumeclaim", "example-reroll-data", "--wait=false")
+	defer cluster.MustKubectl(t, "--namespace="+namespace, "delete", "persistentvolumeclaim", "example-reroll-data", "--wait=false")
 	got, err := cluster.Kubectl(t.Context(), "--namespace="+namespace, "get", "statefulset", "example-reroll", "--output=jsonpath={.spec.replicas}")
 	if err != nil || got != "2" {
 		t.Errorf("%s replicas, want 2: %v", got, err)
@@ -94,7 +94,7 @@ func injected(t *testing.T, cluster *rig.Cluster, version string) {
 	ca, err := pki.NewCA("cert-manager")
 	line.Must(t, err)
 	bundle := base64.StdEncoding.EncodeToString(ca.CertPEM())
-	kubectl(t, cluster, "patch", configuration, "--field-manager=cainjector", "--type=json",
+	cluster.MustKubectl(t, "patch", configuration, "--field-manager=cainjector", "--type=json",
 		`--patch=[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"`+bundle+`"}]`)
 	if _, err := helm("upgrade", release, chart, "--set", values+",config.log.level=debug"); err != nil {
 		t.Fatal(err)
@@ -117,12 +117,12 @@ func install(t *testing.T, cluster *rig.Cluster, version, values, set string) {
 	manifest, err := helm("get", "manifest", release)
 	line.Must(t, err)
 	line.Must(t, os.WriteFile(file, []byte(manifest), 0o600))
-	kubectl(t, cluster, "get", "--filename="+file)
+	cluster.MustKubectl(t, "get", "--filename="+file)
 	uninstall()
 	left, err := cluster.Kubectl(t.Context(), "get", "--filename="+file, "--ignore-not-found", "--output=name")
 	const kept = "persistentvolumeclaim/rolls-data" // of the values that ask for one
 	if strings.TrimSpace(left) == kept {
-		kubectl(t, cluster, "--namespace="+namespace, "delete", kept, "--wait=false")
+		cluster.MustKubectl(t, "--namespace="+namespace, "delete", kept, "--wait=false")
 		left = ""
 	}
 	if err != nil || left != "" {
@@ -149,8 +149,8 @@ func serveOperators(t *testing.T, cluster *rig.Cluster) {
 		dir, err := tools.Module(t.Context(), "crds", module)
 		line.Must(t, err)
 		for _, file := range files {
-			kubectl(t, cluster, "create", "--filename="+filepath.Join(dir, file))
+			cluster.MustKubectl(t, "create", "--filename="+filepath.Join(dir, file))
 		}
 	}
-	kubectl(t, cluster, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	cluster.MustKubectl(t, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 }

@@ -75,13 +75,11 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 // register makes the chart's webhook, which is asked here instead of at a Service.
 func (r *released) register(t *testing.T, cluster *rig.Cluster, values []string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "admission.yaml")
-	line.Must(t, os.WriteFile(file, []byte(render(t, append(values, "--show-only", "templates/admission.yaml")...)), 0o600))
-	kubectl(t, cluster, "create", "--filename="+file)
+	create(t, cluster, append(values, "--show-only", "templates/admission.yaml")...)
 	if r.admits == "" {
 		return
 	}
-	kubectl(t, cluster, "patch", "mutatingwebhookconfiguration/example-reroll-"+namespace, "--type=json",
+	cluster.MustKubectl(t, "patch", "mutatingwebhookconfiguration/example-reroll-"+namespace, "--type=json",
 		`--patch=[{"op":"replace","path":"/webhooks/0/clientConfig","value":{"url":"https://`+r.admits+`"}}]`)
 }
 
@@ -105,13 +103,11 @@ func (r *released) start(t *testing.T) (stop func()) {
 // expectUsed waits until each process has used all that it was granted.
 func (r *released) expectUsed(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
 	for _, p := range r.processes {
 		if p.witness == nil {
 			continue
 		}
-		if err := line.Poll(ctx, func(context.Context) error { return p.witness.unused(withoutRare(p.granted)) }); err != nil {
+		if err := line.Poll(t.Context(), func(context.Context) error { return p.witness.unused(withoutRare(p.granted)) }); err != nil {
 			t.Errorf("%s: %v", p.arguments[2], err)
 		}
 	}
@@ -188,7 +184,7 @@ func (p *program) configure(t *testing.T, of runner, objects []runtime.Object, i
 // change writes a config of the shop, and posts the audit event of it to anyone who takes any.
 func (r *released) change(t *testing.T, cluster *rig.Cluster, what, content string) {
 	t.Helper()
-	kubectl(t, cluster, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":%q}}`, contentOf(what), content))
+	cluster.MustKubectl(t, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":%q}}`, contentOf(what), content))
 	if r.ingest != "" {
 		r.tell(t, cluster, what)
 	}

@@ -42,25 +42,19 @@ func startRig(t *testing.T) *rig.Cluster {
 	line.Must(t, err)
 	t.Cleanup(cluster.Stop)
 	for _, name := range []string{namespace, "shop", "billing"} {
-		kubectl(t, cluster, "create", "namespace", name)
+		cluster.MustKubectl(t, "create", "namespace", name)
 	}
 	for _, name := range []string{"shop", "billing"} {
-		kubectl(t, cluster, "create", "--namespace="+name, "--filename=testdata/objects.yaml")
+		cluster.MustKubectl(t, "create", "--namespace="+name, "--filename=testdata/objects.yaml")
 	}
 	return cluster
-}
-
-func kubectl(t *testing.T, cluster *rig.Cluster, args ...string) {
-	t.Helper()
-	_, err := cluster.Kubectl(t.Context(), args...)
-	line.Must(t, err)
 }
 
 // serveEverything adds the kinds of Argo, OpenShift and the Secrets Store CSI driver, with an object of each.
 func serveEverything(t *testing.T, cluster *rig.Cluster) {
 	t.Helper()
-	kubectl(t, cluster, "create", "--filename=../testdata/crds")
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all")
+	cluster.MustKubectl(t, "create", "--filename=../testdata/crds")
+	cluster.MustKubectl(t, "wait", "--for=condition=Established", "crd", "--all")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	// What is established may need a moment more until it is served.
@@ -74,10 +68,15 @@ func serveEverything(t *testing.T, cluster *rig.Cluster) {
 // bind installs the chart's roles with some values, and more arguments of helm.
 func bind(t *testing.T, cluster *rig.Cluster, values string, more ...string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "rbac.yaml")
-	args := append([]string{"--values", filepath.Join("testdata", values, "values.yaml"), "--show-only", "templates/rbac.yaml"}, more...)
+	create(t, cluster, append([]string{"--values", filepath.Join("testdata", values, "values.yaml"), "--show-only", "templates/rbac.yaml"}, more...)...)
+}
+
+// create creates what templates become with some arguments of helm.
+func create(t *testing.T, cluster *rig.Cluster, args ...string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "objects.yaml")
 	line.Must(t, os.WriteFile(file, []byte(render(t, args...)), 0o600))
-	kubectl(t, cluster, "create", "--filename="+file)
+	cluster.MustKubectl(t, "create", "--filename="+file)
 }
 
 // accounts is the group of all users of the release.

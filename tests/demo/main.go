@@ -110,7 +110,7 @@ func run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	say("Preparing etcd, kube-apiserver, kube-controller-manager, kube-scheduler and a fake node.")
-	if _, err := kube.Parts(ctx, os.Stdout); err != nil {
+	if _, err := kube.Parts(ctx); err != nil {
 		return err
 	}
 	l, err := line.Start(ctx, line.Options{})

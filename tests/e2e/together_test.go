@@ -197,7 +197,7 @@ func (h *history) ship(n int) {
 	for batch := range slices.Chunk(h.lines()[h.shipped:n], 40) {
 		h.shipped += len(batch)
 		for range 2 {
-			code, err := h.Line.Ship(h.Ctx(), "application/x-ndjson", "", []byte(strings.Join(batch, "\n")+"\n"))
+			code, err := h.Line.Ship(h.Ctx(), "application/x-ndjson", []byte(strings.Join(batch, "\n")+"\n"))
 			h.Must(err)
 			if code != http.StatusNoContent {
 				h.T.Fatalf("%d lines are answered with %d", len(batch), code)

@@ -21,7 +21,7 @@ type hubAPI struct{ *line.Reroll }
 func startAPI(ctx context.Context, t *testing.T, h *hub) hubAPI {
 	t.Helper()
 	r, err := line.StartAPI(ctx, append([]string{"--set", "nats.url=" + h.URL}, login(t, "nats", natsserver.HubUser)...)...)
-	must(t, err)
+	line.Must(t, err)
 	t.Cleanup(r.Kill)
 	return hubAPI{r}
 }
@@ -51,7 +51,7 @@ type listing struct {
 func (a hubAPI) warns(ctx context.Context, t *testing.T, cluster string) {
 	t.Helper()
 	for _, path := range []string{"/api/v1/clusters", "/api/v1/reloads"} {
-		must(t, line.Poll(ctx, func(ctx context.Context) error {
+		line.Must(t, line.Poll(ctx, func(ctx context.Context) error {
 			var page struct{ Warnings []string }
 			if err := a.Get(ctx, path, &page); err != nil {
 				return err
@@ -100,7 +100,7 @@ func (a hubAPI) hasAllOf(ctx context.Context, c *cluster) {
 // lists waits until the API lists all clusters, each as well and as it lists itself, and warns of nothing.
 func (a hubAPI) lists(ctx context.Context, t *testing.T, fleet map[string]*cluster) {
 	t.Helper()
-	must(t, line.Poll(ctx, func(ctx context.Context) error {
+	line.Must(t, line.Poll(ctx, func(ctx context.Context) error {
 		var page listing
 		if err := a.Get(ctx, "/api/v1/clusters", &page); err != nil {
 			return err

@@ -16,13 +16,6 @@ import (
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // run runs the program to its end.
 func run(ctx context.Context, arguments ...string) (string, error) {
 	binary, err := line.Build(ctx)
@@ -54,14 +47,14 @@ func startCluster(ctx context.Context, t *testing.T, name string, h *hub) *clust
 	var urls []string
 	for _, address := range h.Addresses {
 		at, err := c.link.Carry("127.0.0.1:0", address)
-		must(t, err)
+		line.Must(t, err)
 		urls = append(urls, "nats://"+at)
 	}
 	l, err := line.Start(ctx, line.Options{
 		Cluster: name, Kube: kube.Options{ControlPlaneOnly: true},
 		Flags: append([]string{"--set", "debounce.window=200ms", "--set", "hub.url=" + strings.Join(urls, ",")}, login(t, "hub", name)...),
 	})
-	must(t, err)
+	line.Must(t, err)
 	t.Cleanup(l.Stop)
 	c.Room = &line.Room{T: t, Line: l, NS: namespace}
 	c.deploy("sentinel", map[string]string{"reloader.stakater.com/auto": "true"})

@@ -3,9 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +25,7 @@ var streams = []string{"FOLLOW", "HISTORY", "STATE"}
 // reads a copy of it, once the copy had changed.
 func TestFleet(t *testing.T) {
 	_, err := line.Build(t.Context())
-	must(t, err)
+	line.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), testTime) // building has its own
 	defer cancel()
 	h := startHub(ctx, t)
@@ -55,7 +52,7 @@ func TestFleet(t *testing.T) {
 		near.waitRolls("follower", flags.times)
 	}
 	for n := range kills {
-		must(t, h.KillLeader(ctx, streams[n%len(streams)], func() error {
+		line.Must(t, h.KillLeader(ctx, streams[n%len(streams)], func() error {
 			for _, c := range fleet {
 				c.probe() // neither the cut nor the hub holds up anybody
 			}
@@ -71,10 +68,10 @@ func TestFleet(t *testing.T) {
 			t.Errorf("a follower that is cut off rolled %d times", n)
 		}
 	}
-	wait(ctx, cutTime-time.Since(began))
+	<-time.After(cutTime - time.Since(began))
 	away.link.Set(false)
 	t.Logf("c2 was cut off for %s", time.Since(began).Round(time.Second))
-	must(t, h.KillLeader(ctx, "FOLLOW", func() error { return nil }))
+	line.Must(t, h.KillLeader(ctx, "FOLLOW", func() error { return nil }))
 	mended := time.Now()
 	for i := range followers {
 		away.waitRolls(fmt.Sprint("follower-", i), 1)
@@ -111,31 +108,4 @@ func TestFleet(t *testing.T) {
 		api.hasAllOf(ctx, c)
 	}
 	api.lists(ctx, t, fleet)
-	away.measures()
-}
-
-// measures fails the test unless the cluster, which was cut off for a time, tells of it by the metrics that docs/alerts-and-metrics.md names.
-func (c *cluster) measures() {
-	c.T.Helper()
-	document, err := os.ReadFile("../../docs/alerts-and-metrics.md")
-	c.Must(err)
-	documented := regexp.MustCompile("(?m)^\\| `(reroll_forward_\\w+)`").FindAllStringSubmatch(string(document), -1)
-	metrics, err := c.Line.Reroll.Metrics(c.Ctx())
-	c.Must(err)
-	exposed := regexp.MustCompile(`(?m)^# TYPE reroll_forward_`).FindAllString(metrics, -1)
-	if len(exposed) != len(documented) {
-		c.T.Errorf("%d metrics of forwarding, and %d in the document", len(exposed), len(documented))
-	}
-	for _, metric := range documented {
-		if !strings.Contains(metrics, "# TYPE "+metric[1]+" ") {
-			c.T.Errorf("%s is not exposed", metric[1])
-		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

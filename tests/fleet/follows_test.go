@@ -100,7 +100,7 @@ func (h *hub) hides(content, name string) {
 	h.t.Helper()
 	for _, member := range h.Names() {
 		found, err := line.PiecesInFiles(h.Store(member), content, name)
-		must(h.t, err)
+		line.Must(h.t, err)
 		for _, form := range found {
 			h.t.Errorf("content was found %s", form)
 		}

@@ -20,18 +20,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// setting returns a number from the environment, or the one that is in place of it.
-func setting(name string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return otherwise
-}
-
 // What the run does. make fleet asks for more of all of it.
 var (
-	cutTime = time.Duration(setting("FLEET_CUT_SECONDS", 20)) * time.Second
-	kills   = setting("FLEET_KILLS", 3)
+	cutTime = time.Duration(line.Setting("FLEET_CUT_SECONDS", 20)) * time.Second
+	kills   = line.Setting("FLEET_KILLS", 3)
 )
 
 // testTime bounds the whole run.
@@ -48,7 +40,7 @@ func startHub(ctx context.Context, t *testing.T) *hub {
 	clusters := []string{"c1", "c2", "c3"}
 	h := &hub{natsserver.StartCluster(t, clusters...), t}
 	for _, c := range clusters {
-		must(t, line.Poll(ctx, func(ctx context.Context) error {
+		line.Must(t, line.Poll(ctx, func(ctx context.Context) error {
 			_, err := run(ctx, append([]string{"hub", "add", c, "--set", "nats.url=" + h.URL, "--set", "nats.replicas=" + strconv.Itoa(natsserver.Members)}, login(t, "nats", natsserver.HubUser)...)...)
 			return err
 		}))

@@ -26,12 +26,8 @@ const root = "../.."
 func TestQuickStart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	must := func(err error) {
-		t.Helper()
-		line.Must(t, err)
-	}
 	sections, err := guide.Read(root + "/docs/quickstart.md")
-	must(err)
+	line.Must(t, err)
 	var names []string
 	for _, s := range sections {
 		names = append(names, s.Name)
@@ -41,33 +37,33 @@ func TestQuickStart(t *testing.T) {
 	}
 	r := guide.NewReader(t, root)
 	cluster, err := kube.Start(ctx, kube.Options{})
-	must(err)
+	line.Must(t, err)
 	t.Cleanup(cluster.Stop)
 	r.Env = append(r.Env, "KUBECONFIG="+cluster.Kubeconfig())
 	// No kubelet runs here: what is run in Reroll's pod is run as a process of this machine.
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n'-n reroll exec reroll-0 -- /reroll '*) shift 6; exec reroll \"$@\" ;;\nesac\nexec %q \"$@\"\n", cluster.Command(ctx).Path)
-	must(os.WriteFile(filepath.Join(r.Dir, "bin", "kubectl"), []byte(script), 0o700))
+	line.Must(t, os.WriteFile(filepath.Join(r.Dir, "bin", "kubectl"), []byte(script), 0o700))
 	before, err := cluster.Client().CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
-	must(err)
+	line.Must(t, err)
 	began := time.Now()
 	if notes := r.Follow(t, guide.Commands(t, sections, "1. Install")...); !strings.Contains(notes, "There is no volume: when the pod moves, the history is lost") {
 		t.Errorf("what the pod loses is not in the notes of the chart:\n%s", notes)
 	}
 	pod, kubeconfig, err := line.LivePod(ctx, cluster, "reroll", "reroll", t.TempDir())
-	must(err)
+	line.Must(t, err)
 	arguments, err := pod.Arguments()
-	must(err)
+	line.Must(t, err)
 	addresses, err := port.Addresses(1)
-	must(err)
+	line.Must(t, err)
 	p, err := line.NewProcess(ctx, pod.Environment(), append(arguments, "--kubeconfig="+kubeconfig, "--ingest-address="+addresses[0])...)
-	must(err)
-	must(p.Start())
+	line.Must(t, err)
+	line.Must(t, p.Start())
 	t.Cleanup(p.Kill)
-	must(p.WaitReady(ctx))
+	line.Must(t, p.WaitReady(ctx))
 	r.Env = append(r.Env, "REROLL_SERVER="+p.API)
 	r.Follow(t, guide.Commands(t, sections, "2. Opt in")...)
 	optedIn := time.Now()
-	must(line.Poll(ctx, func(context.Context) error { // field managers are distinguished by the second, and nobody types that fast
+	line.Must(t, line.Poll(ctx, func(context.Context) error { // field managers are distinguished by the second, and nobody types that fast
 		if time.Since(optedIn) < 2*time.Second {
 			return errors.New("it is the second of the creation")
 		}

@@ -55,7 +55,9 @@ func (a *Audit) flags(dir string) ([]string, error) {
 	if err := os.WriteFile(policyFile, policy, 0o600); err != nil {
 		return nil, err
 	}
-	if err := clientcmd.WriteToFile(a.kubeconfig(), webhookFile); err != nil {
+	receiver := kubeconfig("audit", &clientcmdapi.Cluster{Server: a.URL, CertificateAuthorityData: a.CAPEM},
+		&clientcmdapi.AuthInfo{ClientCertificateData: a.Client.CertPEM, ClientKeyData: a.Client.KeyPEM})
+	if err := clientcmd.WriteToFile(receiver, webhookFile); err != nil {
 		return nil, fmt.Errorf("write the audit webhook's kubeconfig: %w", err)
 	}
 	wait := a.BatchMaxWait
@@ -74,13 +76,6 @@ func (a *Audit) flags(dir string) ([]string, error) {
 		flags = append(flags, fmt.Sprintf("--audit-webhook-initial-backoff=%s", a.InitialBackoff))
 	}
 	return flags, nil
-}
-
-func (a *Audit) kubeconfig() clientcmdapi.Config {
-	return kubeconfig("audit",
-		&clientcmdapi.Cluster{Server: a.URL, CertificateAuthorityData: a.CAPEM},
-		&clientcmdapi.AuthInfo{ClientCertificateData: a.Client.CertPEM, ClientKeyData: a.Client.KeyPEM},
-	)
 }
 
 // kubeconfig makes a kubeconfig of one context.

@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +17,6 @@ type build struct {
 	root     string
 	dir      string
 	versions versions
-	progress io.Writer
 }
 
 // all builds the missing parts, those of one module at once, in a folder of their own and moves each into dir when it is complete.
@@ -26,7 +24,7 @@ func (b build) all(ctx context.Context, missing kit) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	fmt.Fprintf(b.progress, "kube: building %s of Kubernetes %s into %s\n", names(missing), b.versions.kubernetes, b.dir)
+	fmt.Fprintf(os.Stderr, "kube: building %s of Kubernetes %s into %s\n", names(missing), b.versions.kubernetes, b.dir)
 	staging, err := os.MkdirTemp(b.dir, ".build-")
 	if err != nil {
 		return err

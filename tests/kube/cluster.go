@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +18,7 @@ import (
 
 // Options say what cluster to start. The zero value is a whole one with one node, without audit.
 type Options struct {
-	// Dir is where the cluster keeps its files. It must be empty or absent. Empty: a temporary one, which Stop removes.
+	// Dir is where the cluster keeps its files. Empty: a temporary one, which Stop removes.
 	Dir string
 	// Audit has the API server report writes. Nil: no audit.
 	Audit *Audit
@@ -48,8 +47,6 @@ type Cluster struct {
 	stopped   bool
 	// attached is set for a control plane that another process has started and stops.
 	attached bool
-	// namespaces counts those that Namespace made.
-	namespaces int
 }
 
 // address is a port of this machine's loopback, which package port keeps for this process.
@@ -73,7 +70,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		}
 		return c, nil
 	}
-	binaries, err := Parts(ctx, os.Stderr)
+	binaries, err := Parts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,30 +114,16 @@ func (c *Cluster) Stop() {
 	}
 }
 
-func (c *Cluster) makeDirs(context.Context) error {
-	var err error
-	if c.dir, err = makeDir(c.options.Dir); err != nil {
-		return fmt.Errorf("make the cluster's directory: %w", err)
+func (c *Cluster) makeDirs(context.Context) (err error) {
+	if c.dir = c.options.Dir; c.dir == "" {
+		if c.dir, err = os.MkdirTemp("", "reroll-kube-"); err != nil {
+			return err
+		}
+	}
+	if c.dir, err = filepath.Abs(c.dir); err != nil {
+		return err
 	}
 	return os.MkdirAll(c.file("logs"), 0o755)
-}
-
-// makeDir makes dir, or a temporary directory if dir is empty, and returns its absolute path.
-func makeDir(dir string) (string, error) {
-	if dir == "" {
-		return os.MkdirTemp("", "reroll-kube-")
-	}
-	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) > 0 {
-		return "", fmt.Errorf("%s is not empty", dir)
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	return filepath.Abs(dir)
 }
 
 func (c *Cluster) reservePorts(context.Context) error {

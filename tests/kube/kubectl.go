@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // Command returns a command that runs kubectl with args as a user who may do everything. The caller may give it more environment and a
@@ -34,6 +35,16 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 		return string(output), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return string(output), nil
+}
+
+// MustKubectl is Kubectl in a test, also in the end of one, which it ends if kubectl fails.
+func (c *Cluster) MustKubectl(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := c.Kubectl(context.WithoutCancel(t.Context()), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // WaitRollout waits until the newest template of a Deployment, StatefulSet or DaemonSet runs in all its pods and no others are left, or

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -100,12 +99,12 @@ func (b Binaries) Path(part Part) string { return filepath.Join(b.dir, string(pa
 // Parts returns the programs that clusters are made of, of the version of Kubernetes in KUBE_VERSION, for example 1.33, or of the newest
 // one, which tests/tools/pinned pins. They are built from modules below tests, which is looked for upwards from the working directory, into a
 // folder of the user's cache (below REROLL_CACHE if that is set) that is named by their versions. Parts that it has already are not
-// built again. Progress is reported to progress, and nothing if nothing is to do.
+// built again.
 //
 // The first build takes about 10 minutes of CPU time. Others who ask in the meantime wait for it, also in other processes. A
 // program appears in the cache only when it is complete.
-func Parts(ctx context.Context, progress io.Writer) (Binaries, error) {
-	b, err := getParts(ctx, progress, controlPlane)
+func Parts(ctx context.Context) (Binaries, error) {
+	b, err := getParts(ctx, controlPlane)
 	if err != nil {
 		return Binaries{}, fmt.Errorf("get the parts of a control plane: %w", err)
 	}
@@ -114,8 +113,8 @@ func Parts(ctx context.Context, progress io.Writer) (Binaries, error) {
 
 // NodeParts is like Parts for the programs of a real node, which there are for the newest Kubernetes alone. A cluster of this package
 // starts none of them.
-func NodeParts(ctx context.Context, progress io.Writer) (Binaries, error) {
-	b, err := getParts(ctx, progress, func(string) kit { return node })
+func NodeParts(ctx context.Context) (Binaries, error) {
+	b, err := getParts(ctx, func(string) kit { return node })
 	if err != nil {
 		return Binaries{}, fmt.Errorf("get the parts of a node: %w", err)
 	}
@@ -123,7 +122,7 @@ func NodeParts(ctx context.Context, progress io.Writer) (Binaries, error) {
 }
 
 // getParts gets the parts of the kit for the module of KUBE_VERSION.
-func getParts(ctx context.Context, progress io.Writer, of func(module string) kit) (Binaries, error) {
+func getParts(ctx context.Context, of func(module string) kit) (Binaries, error) {
 	root, err := testsDir()
 	if err != nil {
 		return Binaries{}, err
@@ -161,7 +160,7 @@ func getParts(ctx context.Context, progress io.Writer, of func(module string) ki
 	defer unlock()
 	// Another process may have built them while this one waited.
 	missing := b.missing(k)
-	build := build{root: root, dir: b.dir, versions: v, progress: progress}
+	build := build{root: root, dir: b.dir, versions: v}
 	if err := build.all(ctx, missing); err != nil {
 		return Binaries{}, err
 	}

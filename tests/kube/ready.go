@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -43,11 +42,7 @@ func httpOK(url string) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = response.Body.Close() }()
-		if _, err := io.Copy(io.Discard, response.Body); err != nil {
-			return err
-		}
-		if response.StatusCode != http.StatusOK {
+		if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
 			return fmt.Errorf("%s answers %s", url, response.Status)
 		}
 		return nil

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/tests/pki"
 )
@@ -44,7 +43,7 @@ func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s names no control plane: %w", SharedVariable, err)
 	}
-	binaries, err := Parts(ctx, os.Stderr)
+	binaries, err := Parts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,21 +69,13 @@ func (o Options) alone() bool {
 // deletion of a namespace.
 func (c *Cluster) empty(ctx context.Context, namespace string) error {
 	var errs []error
-	for _, r := range []struct {
-		client   rest.Interface
-		resource string
-	}{
-		{c.client.AppsV1().RESTClient(), "deployments"},
-		{c.client.AppsV1().RESTClient(), "statefulsets"},
-		{c.client.AppsV1().RESTClient(), "daemonsets"},
-		{c.client.BatchV1().RESTClient(), "cronjobs"},
-		{c.client.BatchV1().RESTClient(), "jobs"},
-		{c.client.CoreV1().RESTClient(), "configmaps"},
-		{c.client.CoreV1().RESTClient(), "secrets"},
+	for _, path := range []string{
+		"/apis/apps/v1 deployments", "/apis/apps/v1 statefulsets", "/apis/apps/v1 daemonsets", "/apis/batch/v1 cronjobs", "/apis/batch/v1 jobs",
+		"/api/v1 configmaps", "/api/v1 secrets",
 	} {
-		background := metav1.DeletePropagationBackground
-		errs = append(errs, r.client.Delete().Namespace(namespace).Resource(r.resource).
-			Body(&metav1.DeleteOptions{PropagationPolicy: &background}).Do(ctx).Error())
+		version, resource, _ := strings.Cut(path, " ")
+		errs = append(errs, c.client.CoreV1().RESTClient().Delete().AbsPath(version, "namespaces", namespace, resource).
+			Param("propagationPolicy", "Background").Do(ctx).Error())
 	}
 	return errors.Join(errs...)
 }
@@ -111,7 +102,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), namespaceTimeout)
 	defer cancel()
-	name := c.namespaceName(t.Name())
+	name := shortName(t.Name()) + "-" + utilrand.String(6)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := c.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatalf("create namespace %s: %v", name, err)
@@ -138,17 +129,6 @@ func (c *Cluster) Namespace(t testing.TB) string {
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
-
-// namespaceName makes a new name of a test's.
-func (c *Cluster) namespaceName(test string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.namespaces++
-	if c.attached {
-		return fmt.Sprintf("%s-%s", shortName(test), utilrand.String(6))
-	}
-	return fmt.Sprintf("%s-%d", shortName(test), c.namespaces)
-}
 
 func shortName(test string) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(test), "-"), "-")

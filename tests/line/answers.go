@@ -2,7 +2,9 @@ package line
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -116,16 +118,15 @@ func (r *Reroll) Hold(ctx context.Context, namespace, deployment string) (Hold, 
 	return w.Hold, err
 }
 
-// Settled returns the names of the workloads of a namespace that have a baseline for every config that they depend on, and how
-// many have not.
-func (r *Reroll) Settled(ctx context.Context, namespace string) (names []string, open int, err error) {
-	workloads, err := all[workload](ctx, r, "/api/v1/workloads", url.Values{"namespace": {namespace}})
-	for _, w := range workloads {
-		if _, complete := w.baselines(); complete {
-			names = append(names, w.Workload.Name)
-		} else {
-			open++
+// Settled waits until n workloads of the namespace have a baseline for every config that they depend on, and no other lacks one.
+func (r *Room) Settled(n int) {
+	r.T.Helper()
+	r.Await("baselines", func(ctx context.Context) error {
+		workloads, err := all[workload](ctx, r.Line.Reroll, "/api/v1/workloads", url.Values{"namespace": {r.NS}})
+		open := slices.IndexFunc(workloads, func(w workload) bool { _, complete := w.baselines(); return !complete })
+		if err == nil && (open >= 0 || len(workloads) != n) {
+			err = fmt.Errorf("of %d workloads there are %d; one that is open: %d", n, len(workloads), open)
 		}
-	}
-	return names, open, err
+		return err
+	})
 }

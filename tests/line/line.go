@@ -45,17 +45,24 @@ type Line struct {
 	Ingest, Dispatch *Reroll
 	replicas         []*Reroll
 	dir              string
-	sender           sender
+	// files, ingest and cluster are for who posts to ingest.
+	files           certificates
+	ingest, cluster string
 }
 
 // Start starts a line and returns when reroll is ready.
 func Start(ctx context.Context, o Options) (*Line, error) {
+	return begin(func(l *Line) error { return l.start(ctx, o) })
+}
+
+// begin returns a line that start has started.
+func begin(start func(l *Line) error) (*Line, error) {
 	dir, err := os.MkdirTemp("", "reroll-line-")
 	if err != nil {
 		return nil, err
 	}
 	l := &Line{dir: dir}
-	if err := l.start(ctx, o); err != nil {
+	if err := start(l); err != nil {
 		l.Stop()
 		return nil, err
 	}
@@ -114,7 +121,7 @@ func (l *Line) startKube(ctx context.Context, o Options, files certificates, ing
 	}
 	audit.URL = "https://" + ingest + "/v1/audit/" + o.Cluster
 	audit.CAPEM, audit.Client = files.ca, files.client
-	l.sender = sender{ca: files.ca, pair: files.client, ingest: ingest, cluster: o.Cluster}
+	l.files, l.ingest, l.cluster = files, ingest, o.Cluster
 	o.Kube.Audit = &audit
 	if l.Kube, err = kube.Start(ctx, o.Kube); err != nil {
 		return fmt.Errorf("start the cluster: %w", err)

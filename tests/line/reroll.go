@@ -134,25 +134,20 @@ func (r *Reroll) Terminate(ctx context.Context) error {
 	select {
 	case <-r.done:
 	case <-ctx.Done():
-		return fmt.Errorf("reroll did not end: %w; its log ends with:\n%s", ctx.Err(), r.tail())
+		return fmt.Errorf("reroll did not end: %w; its log ends with:\n%s", ctx.Err(), r.Tail())
 	}
 	code := r.process.ProcessState.ExitCode()
 	r.process = nil
 	if code != 0 {
-		return fmt.Errorf("reroll ended with code %d; its log ends with:\n%s", code, r.tail())
+		return fmt.Errorf("reroll ended with code %d; its log ends with:\n%s", code, r.Tail())
 	}
 	return nil
 }
 
-// Tail returns the end of what the process with the REST API has logged.
-func (l *Line) Tail() string {
-	log := l.Reroll.Log()
-	return log[max(0, len(log)-6000):]
-}
+const tailLines = 40
 
-const tailLines = 25
-
-func (r *Reroll) tail() string {
+// Tail returns the end of the log.
+func (r *Reroll) Tail() string {
 	lines := strings.Split(strings.TrimSpace(r.Log()), "\n")
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
@@ -162,7 +157,7 @@ func (r *Reroll) WaitReady(ctx context.Context) error {
 	return Poll(ctx, func(ctx context.Context) error {
 		select {
 		case <-r.done:
-			return Stop(fmt.Errorf("reroll ended early; its log ends with:\n%s", r.tail()))
+			return Stop(fmt.Errorf("reroll ended early; its log ends with:\n%s", r.Tail()))
 		default:
 		}
 		_, err := get(ctx, r.Ops+"/readyz?verbose")

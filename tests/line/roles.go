@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 
 	"github.com/reroll-dev/reroll/tests/port"
@@ -15,16 +14,7 @@ import (
 // StartRoles starts a line with each part in its own process; they share an external NATS. It returns when all are
 // ready. Flags and environment are those of the dispatch role.
 func StartRoles(ctx context.Context, o Options, natsURL string) (*Line, error) {
-	dir, err := os.MkdirTemp("", "reroll-line-")
-	if err != nil {
-		return nil, err
-	}
-	l := &Line{dir: dir}
-	if err := l.startRoles(ctx, o, natsURL); err != nil {
-		l.Stop()
-		return nil, err
-	}
-	return l, nil
+	return begin(func(l *Line) error { return l.startRoles(ctx, o, natsURL) })
 }
 
 func (l *Line) startRoles(ctx context.Context, o Options, natsURL string) error {

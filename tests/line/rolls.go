@@ -180,3 +180,11 @@ func Memory(pid int) (now, most int64, err error) {
 	}
 	return now, most, nil
 }
+
+// Percentile returns the time within which a part of those was.
+func Percentile(took []time.Duration, part float64) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(took))[min(len(took)-1, int(part*float64(len(took))))].Round(time.Millisecond / 10)
+}

@@ -41,7 +41,7 @@ func (r *Room) Client() kubernetes.Interface { return r.Line.Kube.Client() }
 func (r *Room) Must(err error) {
 	r.T.Helper()
 	if err != nil {
-		r.T.Fatalf("%v\nreroll's log ends with:\n%s", err, r.Line.Tail())
+		r.T.Fatalf("%v\nreroll's log ends with:\n%s", err, r.Line.Reroll.Tail())
 	}
 }
 
@@ -198,19 +198,13 @@ func (r *Room) Kubectl(args ...string) string {
 // KubectlWith is Kubectl with a standard input.
 func (r *Room) KubectlWith(stdin string, args ...string) string {
 	r.T.Helper()
-	out, err := r.Try(stdin, args...)
-	if err != nil {
-		r.Must(fmt.Errorf("kubectl %v: %w: %s", args, err, out))
-	}
-	return out
-}
-
-// Try is KubectlWith for what may fail.
-func (r *Room) Try(stdin string, args ...string) (string, error) {
 	cmd := r.Line.Kube.Command(r.Ctx(), append([]string{"--namespace=" + r.NS}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
-	return string(out), err
+	if err != nil {
+		r.Must(fmt.Errorf("kubectl %v: %w: %s", args, err, out))
+	}
+	return string(out)
 }
 
 // Helm runs the real helm in the namespace.

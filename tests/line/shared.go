@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,4 +87,12 @@ func Commit(ctx context.Context) string {
 		return "unknown"
 	}
 	return strings.TrimSpace(string(output))
+}
+
+// Setting returns a number from the environment, or that of a small run.
+func Setting(name string, small int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return small
 }

@@ -8,17 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-
-	"github.com/reroll-dev/reroll/tests/pki"
 )
-
-// sender is who posts to ingest.
-type sender struct {
-	ca      []byte
-	pair    pki.KeyPair
-	ingest  string
-	cluster string
-}
 
 // Sender posts to the ingest of a line over connections of its own, with the certificate of the line's cluster.
 type Sender struct {
@@ -28,14 +18,14 @@ type Sender struct {
 
 // NewSender returns a Sender. The caller closes it.
 func (l *Line) NewSender() (*Sender, error) {
-	pair, err := tls.X509KeyPair(l.sender.pair.CertPEM, l.sender.pair.KeyPEM)
+	pair, err := tls.X509KeyPair(l.files.client.CertPEM, l.files.client.KeyPEM)
 	if err != nil {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(l.sender.ca)
+	roots.AppendCertsFromPEM(l.files.ca)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}}
-	return &Sender{&http.Client{Transport: transport}, "https://" + l.sender.ingest, l.sender.cluster}, nil
+	return &Sender{&http.Client{Transport: transport}, "https://" + l.ingest, l.cluster}, nil
 }
 
 // Close ends the connections.
@@ -43,18 +33,15 @@ func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
 // Audit posts a list of events as an API server does, and returns the status of the answer.
 func (s *Sender) Audit(ctx context.Context, body []byte) (int, error) {
-	return s.post(ctx, "/v1/audit/", "application/json", "", body)
+	return s.post(ctx, "/v1/audit/", "application/json", body)
 }
 
-func (s *Sender) post(ctx context.Context, path, contentType, contentEncoding string, body []byte) (int, error) {
+func (s *Sender) post(ctx context.Context, path, contentType string, body []byte) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path+s.cluster, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
 	request.Header.Set("Content-Type", contentType)
-	if contentEncoding != "" {
-		request.Header.Set("Content-Encoding", contentEncoding)
-	}
 	response, err := s.client.Do(request)
 	if err != nil {
 		return 0, fmt.Errorf("send audit events: %w", err)
@@ -65,11 +52,11 @@ func (s *Sender) post(ctx context.Context, path, contentType, contentEncoding st
 }
 
 // Ship posts a part of an audit log as a log shipper does, and returns the status of the answer.
-func (l *Line) Ship(ctx context.Context, contentType, contentEncoding string, body []byte) (int, error) {
+func (l *Line) Ship(ctx context.Context, contentType string, body []byte) (int, error) {
 	s, err := l.NewSender()
 	if err != nil {
 		return 0, err
 	}
 	defer s.Close()
-	return s.post(ctx, "/v1/shipped/", contentType, contentEncoding, body)
+	return s.post(ctx, "/v1/shipped/", contentType, body)
 }

@@ -30,19 +30,15 @@ var elsewhere = []string{"--ingest-", "--set=ingest.", "--components=", "--api-a
 // restart ends the rig's process, which stands for the pod of the chart, and starts it as the chart's StatefulSet says now, with files in a folder.
 func restart(t *testing.T, dir string) {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		line.Must(t, err)
-	}
 	pod, kubeconfig, err := line.LivePod(t.Context(), shared.Kube, release, release, dir)
-	must(err)
+	line.Must(t, err)
 	arguments, err := pod.Arguments()
-	must(err)
-	must(shared.Reroll.Terminate(t.Context()))
+	line.Must(t, err)
+	line.Must(t, shared.Reroll.Terminate(t.Context()))
 	shared.Reroll.SetEnvironment(pod.Environment())
 	arguments = slices.DeleteFunc(arguments[1:], func(argument string) bool {
 		return slices.ContainsFunc(elsewhere, func(flag string) bool { return strings.HasPrefix(argument, flag) })
 	})
-	must(shared.Reroll.Start(append(arguments, "--kubeconfig="+kubeconfig, "--set=namespace="+release)...))
-	must(shared.Reroll.WaitReady(t.Context()))
+	line.Must(t, shared.Reroll.Start(append(arguments, "--kubeconfig="+kubeconfig, "--set=namespace="+release)...))
+	line.Must(t, shared.Reroll.WaitReady(t.Context()))
 }

@@ -232,3 +232,22 @@ func (c *Cluster) KillLeader(ctx context.Context, stream string, meanwhile func(
 	c.Kill(name)
 	return errors.Join(meanwhile(), c.waitOther(ctx, stream, name), c.Start(name))
 }
+
+// AskToStepDown asks the leader to step down, and waits until another one leads.
+func (c *Cluster) AskToStepDown(ctx context.Context, stream string) error {
+	name, err := c.Leader(ctx, stream)
+	if err != nil {
+		return err
+	}
+	asks, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	answer, err := c.Conn.RequestWithContext(asks, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
+	if err != nil {
+		return fmt.Errorf("%s leads: %w", name, err)
+	}
+	var said struct{ Success bool }
+	if err := json.Unmarshal(answer.Data, &said); err != nil || !said.Success {
+		return fmt.Errorf("the leader of %s answered %s", stream, answer.Data)
+	}
+	return c.waitOther(ctx, stream, name)
+}

@@ -39,7 +39,7 @@ type node struct {
 func startNode(ctx context.Context, dir string) (*node, error) {
 	n := &node{dir: dir}
 	var err error
-	if n.parts, err = kube.NodeParts(ctx, os.Stderr); err != nil {
+	if n.parts, err = kube.NodeParts(ctx); err != nil {
 		return nil, err
 	}
 	for _, step := range []func(context.Context) error{n.startRuntime, n.importImages, n.startControlPlane, n.startKubelet, n.startServices, n.awaitReady} {

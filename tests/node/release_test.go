@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,7 +42,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	n := need(t)
+	n := shared
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	t.Cleanup(cancel)
 	s := &site{node: n, Reader: guide.NewReader(t, root), t: t, ctx: ctx, client: n.kube.Client(), ns: n.kube.Namespace(t)}
@@ -89,19 +88,7 @@ func (s *site) must(err error) {
 // await waits until check returns nil.
 func (s *site) await(check func(ctx context.Context) error) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, stepTime)
-	defer cancel()
-	var last error // the end of the time says nothing
-	err := line.Poll(ctx, func(ctx context.Context) error {
-		err := check(ctx)
-		if ctx.Err() == nil {
-			last = err
-		}
-		return err
-	})
-	if err != nil {
-		s.t.Fatal(errors.Join(err, last))
-	}
+	s.must(line.Poll(s.ctx, check))
 }
 
 func (s *site) kubectl(args ...string) string {

@@ -133,10 +133,6 @@ func promtool(t *testing.T, verb, file string) {
 	line.Must(t, tools.Promtool(t.Context(), verb, file))
 }
 
-func TestAlertsAreReadByPrometheus(t *testing.T) {
-	promtool(t, "check", alertsFile)
-}
-
 // TestAlertsFire: each alert fires when it is to, and at no other time of its history.
 func TestAlertsFire(t *testing.T) {
 	promtool(t, "test", ruleTestFile)

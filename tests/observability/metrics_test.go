@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -121,6 +122,11 @@ func TestQueriesAskForWhatIsThere(t *testing.T) {
 		recorded, queries = append(recorded, r.Record), append(queries, r.Expr)
 	}
 	queries = append(queries, dashboardQueries(t)...)
+	page, err := os.ReadFile(alertsPage)
+	line.Must(t, err)
+	for _, documented := range regexp.MustCompile("(?m)^\\| `(reroll_forward_\\w+)`").FindAllStringSubmatch(string(page), -1) {
+		queries = append(queries, documented[1])
+	}
 	// Some series appear with what they count.
 	looking, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()

@@ -3,7 +3,6 @@
 package port
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,29 +13,21 @@ import (
 
 // Ports are taken from below those that Linux gives to connections by itself (net.ipv4.ip_local_port_range, 32768 and above unless
 // told otherwise) and those of Kubernetes' Services of type NodePort (30000 to 32767): a port of theirs can be in use at any moment,
-// also while the program that it was meant for is still starting.
-var usual = span{first: 15000, last: 29999}
+// also while the program that it was meant for is still starting. tries is how many are looked at for each that is wanted.
+const first, last, tries = 15000, 29999, 1000
 
-// span is a range of ports, and what of it this process has been given.
-type span struct {
-	first, last int
-
+// signs are those of the ports that this process has been given.
+var (
 	mu    sync.Mutex
 	signs []net.PacketConn
-}
-
-// tries is how many ports are looked at for each that is wanted.
-const tries = 1000
-
-// errNone is about a machine on which next to nothing is free.
-var errNone = errors.New("no free port found")
+)
 
 // Free returns n free TCP ports of 127.0.0.1. While this process lives, this package gives them to no other process.
 func Free(n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {
 		var err error
-		if ports[i], err = usual.reserve(); err != nil {
+		if ports[i], err = reserve(); err != nil {
 			return nil, err
 		}
 	}
@@ -57,9 +48,9 @@ func Addresses(n int) ([]string, error) {
 }
 
 // reserve finds a port. The UDP port of the same number is kept until the process ends: it is the sign for other processes.
-func (s *span) reserve() (int, error) {
+func reserve() (int, error) {
 	for range tries {
-		port := s.first + rand.IntN(s.last-s.first+1)
+		port := first + rand.IntN(last-first+1)
 		sign, err := net.ListenPacket("udp4", address(port))
 		if err != nil {
 			continue
@@ -69,12 +60,12 @@ func (s *span) reserve() (int, error) {
 			_ = sign.Close() // nothing was sent
 			continue
 		}
-		s.mu.Lock()
-		s.signs = append(s.signs, sign)
-		s.mu.Unlock()
+		mu.Lock()
+		signs = append(signs, sign)
+		mu.Unlock()
 		return port, listener.Close()
 	}
-	return 0, fmt.Errorf("%w between %d and %d in %d tries", errNone, s.first, s.last, tries)
+	return 0, fmt.Errorf("no free port found between %d and %d in %d tries", first, last, tries)
 }
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -31,7 +31,6 @@ type proxy struct {
 	left int
 	// lose says that the first request that fails still reaches the API server, and only its answer is lost.
 	lose bool
-	seen []string
 	// die ends what the process does, which would continue trying to be heard.
 	die context.CancelFunc
 	// held gets the next request that deletes a Job; nil if that passes.
@@ -45,7 +44,7 @@ func newProxy(t *testing.T) *proxy {
 	p.Kubeconfig = between(t, cluster.RESTConfig(), func(forward *httputil.ReverseProxy) http.Handler {
 		p.forward = forward
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			passes, reaches := p.take(r)
+			passes, reaches := p.take()
 			switch {
 			case p.holds(r):
 			case passes:
@@ -62,7 +61,7 @@ func newProxy(t *testing.T) *proxy {
 }
 
 // take counts a request and says whether it passes, and if not, whether it reaches the API server all the same.
-func (p *proxy) take(r *http.Request) (passes, reaches bool) {
+func (p *proxy) take() (passes, reaches bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left < 0 {
@@ -73,7 +72,6 @@ func (p *proxy) take(r *http.Request) (passes, reaches bool) {
 		return false, reaches
 	}
 	p.left--
-	p.seen = append(p.seen, r.Method)
 	return true, true
 }
 
@@ -83,7 +81,7 @@ func (p *proxy) dieAfter(t *testing.T, requests int, lose bool) context.Context 
 	ctx, die := context.WithCancel(t.Context())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left, p.lose, p.seen, p.die = requests, lose, nil, die
+	p.left, p.lose, p.die = requests, lose, die
 	return ctx
 }
 

@@ -149,34 +149,6 @@ func (s *site) result(kind, name, want string) (found reload) {
 	return found
 }
 
-// exceeded returns when the Deployment controller said that the progress deadline of a Deployment is over, to the second.
-func (s *site) exceeded(name string) time.Time {
-	s.T.Helper()
-	deployment := s.Deployment(name)
-	for _, c := range deployment.Status.Conditions {
-		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
-			return c.LastTransitionTime.Time
-		}
-	}
-	s.T.Fatalf("Deployment %s has the conditions %+v, none of which says that its progress deadline is exceeded", name, deployment.Status.Conditions)
-	return time.Time{}
-}
-
-// settled waits until Reroll knows what n workloads of the namespace were brought to.
-func (s *site) settled(n int) {
-	s.T.Helper()
-	s.Await("it to come to rest", func(context.Context) error {
-		names, open, err := shared.Reroll.Settled(s.Ctx(), s.NS)
-		if err != nil {
-			return err
-		}
-		if len(names) != n || open > 0 {
-			return fmt.Errorf("%d workloads have their baselines and %d have not, of %d", len(names), open, n)
-		}
-		return nil
-	})
-}
-
 // held waits until n Deployments are held back for a reason, and returns the message of one.
 func (s *site) held(reason string, n int) (message string) {
 	s.T.Helper()

@@ -123,7 +123,7 @@ func TestForgedEventsRollNothing(t *testing.T) {
 	}
 	body := `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[` + strings.Join(events, ",") + "]}\n"
 	for range 3 {
-		code, err := shared.Ship(who.Ctx(), "application/json", "", []byte(body))
+		code, err := shared.Ship(who.Ctx(), "application/json", []byte(body))
 		who.Must(err)
 		if code < 200 || code > 299 {
 			t.Fatalf("forged events are answered %d", code)

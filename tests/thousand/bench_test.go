@@ -17,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/reloader/queue/hub"
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
@@ -57,10 +58,10 @@ func (w *world) forward(b *testing.B, url string, members, records int) time.Dur
 	for i := range all {
 		var err error
 		all[i], err = w.newMember(b.Context(), clusterName(i), url)
-		must(b, err)
+		line.Must(b, err)
 		b.Cleanup(func() { _ = all[i].queue.Close(context.Background()) }) // it was read only
 	}
-	must(b, each(b.Context(), all, func(ctx context.Context, m *member) error {
+	line.Must(b, each(b.Context(), all, func(ctx context.Context, m *member) error {
 		for n := range records {
 			if _, err := m.change(ctx, n+1, reloader.ChangeUpdated); err != nil {
 				return err
@@ -73,11 +74,11 @@ func (w *world) forward(b *testing.B, url string, members, records int) time.Dur
 	began := time.Now()
 	for _, m := range all {
 		run, err := hub.New(m.queue, m.hub)
-		must(b, err)
+		line.Must(b, err)
 		running.Go(func() { _ = run.Run(ctx, hub.Following{}) }) // it ends with ctx
 	}
 	c, err := queue.Dial(login(url, natsserver.HubUser, w.password))
-	must(b, err)
+	line.Must(b, err)
 	defer c.NATS.Close()
 	for want, has := uint64(members*(records+1)), uint64(0); has < want; {
 		if !pause(b.Context(), 10*time.Millisecond) {
@@ -118,6 +119,6 @@ func (w *world) bare(b *testing.B, url string, members, records int) time.Durati
 			return err
 		})
 	}
-	must(b, publishing.Wait())
+	line.Must(b, publishing.Wait())
 	return time.Since(began)
 }

@@ -69,20 +69,20 @@ func TestKills(t *testing.T) {
 		t.Helper()
 		var err error
 		forwarders[i], err = forwarder{clusterName(i), w.local, w.URL, w.password}.start()
-		must(t, err)
+		line.Must(t, err)
 	}
 	kill := func(i int) { _ = forwarders[i].Process.Kill(); _ = forwarders[i].Wait() }
 	for i := range all {
 		var err error
 		all[i], err = w.newMember(ctx, clusterName(i), w.URL)
-		must(t, err)
+		line.Must(t, err)
 		t.Cleanup(func() { _ = all[i].queue.Close(context.WithoutCancel(ctx)) })
 		start(i)
 		t.Cleanup(func() { kill(i) })
 	}
 	killed := map[string]int{}
 	for n := range kills {
-		must(t, each(ctx, all, func(ctx context.Context, m *member) error {
+		line.Must(t, each(ctx, all, func(ctx context.Context, m *member) error {
 			for range written / kills / clusters {
 				if _, err := m.change(ctx, 1+rand.IntN(10_000), reloader.ChangeUpdated); err != nil {
 					return err
@@ -94,11 +94,11 @@ func TestKills(t *testing.T) {
 		case n%20 == 7:
 			name := w.Names()[rand.IntN(len(w.Names()))]
 			w.Kill(name)
-			must(t, w.Start(name))
+			line.Must(t, w.Start(name))
 			killed["servers"]++
 		case n%20 == 17:
 			w.api.Kill()
-			must(t, w.api.Start())
+			line.Must(t, w.api.Start())
 			killed["API"]++
 		default:
 			kill(n % clusters)
@@ -108,8 +108,8 @@ func TestKills(t *testing.T) {
 		pause(ctx, time.Duration(rand.IntN(400))*time.Millisecond)
 	}
 	for _, m := range all {
-		must(t, line.Poll(ctx, func(context.Context) error { return w.lacks(m) }))
-		must(t, line.Poll(ctx, func(ctx context.Context) error { return w.lists(ctx, m) }))
+		line.Must(t, line.Poll(ctx, func(context.Context) error { return w.lacks(m) }))
+		line.Must(t, line.Poll(ctx, func(ctx context.Context) error { return w.lists(ctx, m) }))
 	}
 	t.Logf("killed: %v", killed)
 	w.judge(t)

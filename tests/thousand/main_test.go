@@ -9,8 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,30 +28,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// setting returns a number from the environment, or that of a small run.
-func setting(name string, small int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return small
-}
-
 // The size of a run. make thousand asks for more of all of it.
 var (
-	members = setting("THOUSAND_MEMBERS", 20)
-	cutTime = time.Duration(setting("THOUSAND_CUT_SECONDS", 30)) * time.Second
-	kills   = setting("THOUSAND_KILLS", 30)
-	written = setting("THOUSAND_RECORDS", 600)
+	members = line.Setting("THOUSAND_MEMBERS", 20)
+	cutTime = time.Duration(line.Setting("THOUSAND_CUT_SECONDS", 30)) * time.Second
+	kills   = line.Setting("THOUSAND_KILLS", 30)
+	written = line.Setting("THOUSAND_RECORDS", 600)
 )
 
 var quiet = slog.New(slog.DiscardHandler)
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func login(url, user, password string) queue.Options {
 	return queue.Options{URL: url, Login: queue.Login{User: user, PasswordFile: password}, Logger: quiet}
@@ -82,14 +65,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 // about returns a random time whose mean is d.
 func about(d time.Duration) time.Duration { return time.Duration(rand.ExpFloat64() * float64(d)) }
 
-// percentile returns the time within which a part of those was.
-func percentile(took []time.Duration, part float64) time.Duration {
-	if len(took) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(took))[min(len(took)-1, int(part*float64(len(took))))].Round(time.Millisecond / 10)
-}
-
 // world is a hub with its API, the NATS that all members share, each with an account of its own, and an observer of the hub.
 type world struct {
 	*natsserver.Cluster
@@ -107,7 +82,7 @@ func newWorld(ctx context.Context, t *testing.T, n int) *world {
 	t.Logf("a hub of %d clusters was there after %s", n, since(began))
 	var err error
 	w.api, err = line.StartAPI(ctx, "--set", "nats.url="+w.URL, "--set", "nats.user="+natsserver.HubUser, "--set", "nats.passwordFile="+w.password)
-	must(t, err)
+	line.Must(t, err)
 	t.Cleanup(w.api.Kill)
 	w.observer = observe(ctx, t, login(w.URL, natsserver.HubUser, w.password))
 	return w
@@ -116,15 +91,14 @@ func newWorld(ctx context.Context, t *testing.T, n int) *world {
 // startLocal starts the NATS of all members. It does not wait for the disk: what is measured is the hub.
 func startLocal(t testing.TB, n int) (url string) {
 	t.Helper()
-	t.Helper()
 	var accounts strings.Builder
 	for _, name := range clusterNames(n) {
 		fmt.Fprintf(&accounts, "  %q: { jetstream: enabled, users: [{ user: %q, password: %q }] }\n", name, name, natsserver.Password)
 	}
 	file := filepath.Join(t.TempDir(), "local.conf")
-	must(t, os.WriteFile(file, []byte("jetstream: enabled\naccounts: {\n"+accounts.String()+"}\n"), 0o600))
+	line.Must(t, os.WriteFile(file, []byte("jetstream: enabled\naccounts: {\n"+accounts.String()+"}\n"), 0o600))
 	o, err := server.ProcessConfigFile(file)
-	must(t, err)
+	line.Must(t, err)
 	o.Host, o.Port, o.NoSigs, o.NoLog, o.StoreDir, o.JetStreamMaxStore = "127.0.0.1", server.RANDOM_PORT, true, true, t.TempDir(), 64<<30
 	return natsserver.Run(t, o).ClientURL()
 }
@@ -138,7 +112,7 @@ func (w *world) memory(t *testing.T) {
 	}
 	for name, pid := range pids {
 		now, most, err := line.Memory(pid)
-		must(t, err)
+		line.Must(t, err)
 		t.Logf("memory of %s: %d MiB, %d MiB at most", name, now>>20, most>>20)
 	}
 }

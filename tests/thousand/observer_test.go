@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // observer reads the streams of a hub.
@@ -35,7 +36,7 @@ func observe(ctx context.Context, t *testing.T, as queue.Options) *observer {
 	t.Helper()
 	o := &observer{seen: map[string]map[string]bool{}, states: map[string]time.Time{}, told: map[string]uint64{}, calm: map[string]*atomic.Int64{}}
 	c, err := queue.Dial(as)
-	must(t, err)
+	line.Must(t, err)
 	ctx, cancel := context.WithCancel(ctx)
 	var reading sync.WaitGroup
 	for _, stream := range []string{queue.HistoryStream, queue.StateStream} {
@@ -152,5 +153,5 @@ func (o *observer) judge(t *testing.T) {
 		t.Errorf("%d records are doubled at the hub, such as %s", len(o.doubled), o.doubled[0])
 	}
 	t.Logf("%d records at the hub, 0 missing without a told gap, %d doubled; lag p50 %s, p99 %s of %d",
-		o.records, len(o.doubled), percentile(o.lags, .50), percentile(o.lags, .99), len(o.lags))
+		o.records, len(o.doubled), line.Percentile(o.lags, .50), line.Percentile(o.lags, .99), len(o.lags))
 }

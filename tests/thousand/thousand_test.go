@@ -36,16 +36,16 @@ type fleet struct {
 // TestThousand: with many members, of which some are always cut off or restarted and a tenth is cut off for minutes, the hub has every record once.
 func TestThousand(t *testing.T) {
 	_, err := line.Build(t.Context())
-	must(t, err)
+	line.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	f := newFleet(ctx, t)
 	began := time.Now()
-	must(t, each(ctx, f.all, func(ctx context.Context, m *member) error { return m.fill(ctx) }))
+	line.Must(t, each(ctx, f.all, func(ctx context.Context, m *member) error { return m.fill(ctx) }))
 	t.Logf("%d members have stored their first records after %s", members, since(began))
 	began = time.Now()
 	for i, m := range f.all {
-		must(t, m.join(ctx, f.owner(i).name))
+		line.Must(t, m.join(ctx, f.owner(i).name))
 		t.Cleanup(func() { _ = m.end() })
 	}
 	f.complete(ctx, t)
@@ -79,7 +79,7 @@ func TestThousand(t *testing.T) {
 	pause(now, cutTime)
 	f.memory(t)
 	stop()
-	must(t, working.Wait())
+	line.Must(t, working.Wait())
 	began = time.Now()
 	f.cut(0, tenth, false)
 	f.complete(ctx, t)
@@ -97,13 +97,13 @@ func newFleet(ctx context.Context, t *testing.T) *fleet {
 		t.Cleanup(f.links[i].Stop)
 		for _, address := range f.Addresses {
 			at, err := f.links[i].Carry("127.0.0.1:0", address)
-			must(t, err)
+			line.Must(t, err)
 			urls[i] += ",nats://" + at
 		}
 	}
 	for i := range f.all {
 		m, err := f.newMember(ctx, clusterName(i), strings.TrimPrefix(urls[i%len(urls)], ","))
-		must(t, err)
+		line.Must(t, err)
 		f.all[i] = m
 		t.Cleanup(func() { _ = m.queue.Close(context.WithoutCancel(ctx)) }) // what it stored was counted
 	}
@@ -119,7 +119,7 @@ func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisec
 func (f *fleet) complete(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for i, m := range f.all {
-		must(t, line.Poll(ctx, func(context.Context) error {
+		line.Must(t, line.Poll(ctx, func(context.Context) error {
 			owner := f.owner(i)
 			owner.mu.Lock()
 			newest := owner.newest.ID
@@ -204,8 +204,8 @@ func (f *fleet) ask(ctx context.Context, t *testing.T) error {
 		took[path] = append(took[path], time.Since(began))
 	}
 	for _, path := range asks {
-		p95 := percentile(took[path], .95)
-		t.Logf("%s: p50 %s, p95 %s of %d; within %s: %v", path, percentile(took[path], .50), p95, len(took[path]), apiGoal, p95 <= apiGoal)
+		p95 := line.Percentile(took[path], .95)
+		t.Logf("%s: p50 %s, p95 %s of %d; within %s: %v", path, line.Percentile(took[path], .50), p95, len(took[path]), apiGoal, p95 <= apiGoal)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -22,26 +23,12 @@ const tenant = "hostile"
 
 // hostile is the tenant's part of the cluster.
 type hostile struct {
-	options
 	client  kubernetes.Interface
 	objects dynamic.Interface
 	edits   int
 }
 
 func crowdName(i int) string { return fmt.Sprintf("crowd-%d", i) }
-
-// each calls do for every workload of every trick.
-func (o options) each(do func(t trick, p place)) {
-	for _, t := range tricks() {
-		for i := range t.copies {
-			name := t.name
-			if i > 0 {
-				name = fmt.Sprintf("%s-%d", t.name, i)
-			}
-			do(t, place{tenant, name})
-		}
-	}
-}
 
 // createConfigs creates the namespace and what the workloads use.
 func (h *hostile) createConfigs(ctx context.Context) error {
@@ -59,11 +46,11 @@ func (h *hostile) createConfigs(ctx context.Context) error {
 		})
 	}
 	config(stir, map[string]string{"k": "0"})
-	config("wide", h.wide(h.Keys))
+	config("wide", h.wide(wideKeys))
 	for i := range wideConfigs {
-		config(fmt.Sprintf("wide-%d", i), h.wide(wideKeys))
+		config(fmt.Sprintf("wide-%d", i), h.wide(keysEach))
 	}
-	for i := range h.Crowd {
+	for i := range crowd {
 		config(crowdName(i), map[string]string{"k": "0"})
 		g.Go(func() error {
 			_, err := h.client.CoreV1().Secrets(tenant).Create(ctx, &corev1.Secret{
@@ -86,27 +73,34 @@ func (h *hostile) wide(keys int) map[string]string {
 
 // createWorkloads creates all tricks.
 func (h *hostile) createWorkloads(ctx context.Context) error {
-	g, gctx := errgroup.WithContext(ctx)
+	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
-	h.each(func(t trick, p place) {
-		g.Go(func() error {
-			if err := h.create(gctx, t.makes(h.options, p)); err != nil {
-				return fmt.Errorf("create %s: %w", p.name, err)
-			}
-			return nil
-		})
-	})
+	for _, t := range tricks() {
+		for i := range t.copies {
+			name := fmt.Sprintf("%s-%d", t.name, i)
+			g.Go(func() error {
+				if err := h.create(ctx, t.makes(name)); err != nil {
+					return fmt.Errorf("create %s: %w", name, err)
+				}
+				return nil
+			})
+		}
+	}
 	return g.Wait()
 }
 
-func (h *hostile) create(ctx context.Context, w workload) error {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.object)
+func (h *hostile) create(ctx context.Context, o object) error {
+	kinds, _, err := scheme.Scheme.ObjectKinds(o)
 	if err != nil {
 		return err
 	}
-	object, resource := &unstructured.Unstructured{Object: content}, scenario.Resource(w.kind)
-	object.SetGroupVersionKind(resource.GroupVersion().WithKind(w.kind))
-	_, err = h.objects.Resource(resource).Namespace(tenant).Create(ctx, object, metav1.CreateOptions{})
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return err
+	}
+	sent := &unstructured.Unstructured{Object: content}
+	sent.SetGroupVersionKind(kinds[0])
+	_, err = h.objects.Resource(scenario.Resource(kinds[0].Kind)).Namespace(tenant).Create(ctx, sent, metav1.CreateOptions{})
 	return err
 }
 
@@ -134,16 +128,16 @@ func (h *hostile) edit(ctx context.Context) error {
 	configs := h.client.CoreV1().ConfigMaps(tenant)
 	names := []string{stir}
 	for i := range 20 {
-		names = append(names, crowdName((h.edits*20+i)%h.Crowd))
+		names = append(names, crowdName((h.edits*20+i)%crowd))
 	}
 	for _, name := range names {
 		if _, err := configs.Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"data":{"k":"%d"}}`, h.edits), metav1.PatchOptions{}); err != nil {
 			return err
 		}
 	}
-	wide := map[string]int{"wide": h.Keys}
+	wide := map[string]int{"wide": wideKeys}
 	for i := range 4 {
-		wide[fmt.Sprintf("wide-%d", (h.edits*4+i)%wideConfigs)] = wideKeys
+		wide[fmt.Sprintf("wide-%d", (h.edits*4+i)%wideConfigs)] = keysEach
 	}
 	for name, keys := range wide {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: h.wide(keys)}

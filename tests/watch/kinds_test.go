@@ -50,7 +50,7 @@ func TestOneMalformedRolloutHurtsNoOther(t *testing.T) {
 	if w, err := f.cluster.Read(t.Context(), bad); err == nil {
 		t.Errorf("Read = %+v, want an error", w)
 	}
-	kubectl(t, "patch", "-n", ns, rollouts, "bad", "--type=merge", `-p={"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"c"}}]}]}}}}`)
+	shared.MustKubectl(t, "patch", "-n", ns, rollouts, "bad", "--type=merge", `-p={"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"c"}}]}]}}}}`)
 	f.awaitThat(t, bad, "with its reference once it is mended", uses("c"))
 }
 
@@ -81,18 +81,18 @@ func TestRolloutIsJoinedWithItsDeployment(t *testing.T) {
 	}
 
 	setConfig := `-p=[{"op":"replace","path":"/spec/template/spec/containers/0/envFrom/0/configMapRef/name","value":"e"}]`
-	kubectl(t, "patch", "-n", ns, "deploy", "late", "--type=json", setConfig)
+	shared.MustKubectl(t, "patch", "-n", ns, "deploy", "late", "--type=json", setConfig)
 	f.awaitThat(t, before, "with the Deployment's new template", uses("e"))
 	if read, err := f.cluster.Read(t.Context(), before); err != nil || read.Via == nil || !uses("e")(read) {
 		t.Errorf("Read = %+v, %v", read, err)
 	}
 
-	kubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"early"}}}`)
+	shared.MustKubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"early"}}}`)
 	f.awaitThat(t, before, "with another Deployment", uses("c"))
-	kubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"late"}}}`)
+	shared.MustKubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"late"}}}`)
 	f.awaitThat(t, before, "with the first again", uses("e"))
 
-	kubectl(t, "delete", "-n", ns, "deploy", "late")
+	shared.MustKubectl(t, "delete", "-n", ns, "deploy", "late")
 	f.awaitThat(t, before, "as it is once the Deployment is gone", usesNothing)
 	if read, err := f.cluster.Read(t.Context(), before); err != nil || !usesNothing(read) {
 		t.Errorf("Read = %+v, %v", read, err)

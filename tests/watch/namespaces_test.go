@@ -14,9 +14,9 @@ import (
 // permit lets a user watch workloads in one namespace, and nothing else.
 func permit(t *testing.T, namespace, user string) {
 	t.Helper()
-	kubectl(t, "create", "role", user, "--namespace="+namespace, "--verb=get,list,watch",
+	shared.MustKubectl(t, "create", "role", user, "--namespace="+namespace, "--verb=get,list,watch",
 		"--resource=deployments.apps,statefulsets.apps,daemonsets.apps,jobs.batch,cronjobs.batch,rollouts.argoproj.io")
-	kubectl(t, "create", "rolebinding", user, "--namespace="+namespace, "--role="+user, "--user="+user)
+	shared.MustKubectl(t, "create", "rolebinding", user, "--namespace="+namespace, "--role="+user, "--user="+user)
 }
 
 func TestNamedNamespacesNeedNoOtherPermission(t *testing.T) {
@@ -42,8 +42,8 @@ func TestNamedNamespacesNeedNoOtherPermission(t *testing.T) {
 func TestNamespaceSelectorFollowsLabels(t *testing.T) {
 	install(t, rollouts)
 	chosen, later, ignored := shared.Namespace(t), shared.Namespace(t), shared.Namespace(t)
-	kubectl(t, "label", "ns", chosen, "team=a")
-	kubectl(t, "label", "ns", ignored, "team=a")
+	shared.MustKubectl(t, "label", "ns", chosen, "team=a")
+	shared.MustKubectl(t, "label", "ns", ignored, "team=a")
 	selector, err := labels.Parse("team in (a,b)")
 	line.Must(t, err)
 	var refs []reloader.WorkloadRef
@@ -56,19 +56,19 @@ func TestNamespaceSelectorFollowsLabels(t *testing.T) {
 		t.Errorf("tracked when Watch returned: %q, want %s", got, refs[0])
 	}
 
-	kubectl(t, "label", "ns", later, "team=b")
+	shared.MustKubectl(t, "label", "ns", later, "team=b")
 	f.await(t, all, refs[0], refs[1])
-	kubectl(t, "label", "ns", chosen, "--overwrite", "team=b")
+	shared.MustKubectl(t, "label", "ns", chosen, "--overwrite", "team=b")
 	create(t, workload.Rollout, later, "web", via("app"))
 	f.awaitThat(t, ref("Rollout", later, "web"), "with its Deployment", uses("c"))
 
-	kubectl(t, "label", "ns", later, "--overwrite", "team=c")
+	shared.MustKubectl(t, "label", "ns", later, "--overwrite", "team=c")
 	f.await(t, all, refs[0])
 	createDeployment(t, later, "unseen", "c")
 	second := createDeployment(t, chosen, "second", "c")
 	f.await(t, all, refs[0], second)
 
-	kubectl(t, "label", "ns", later, "--overwrite", "team=a")
+	shared.MustKubectl(t, "label", "ns", later, "--overwrite", "team=a")
 	f.await(t, all, refs[0], second, refs[1], ref("Deployment", later, "unseen"), ref("Rollout", later, "web"))
 	f.awaitThat(t, ref("Rollout", later, "web"), "with its Deployment", uses("c"))
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,9 +22,6 @@ import (
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
-
-// patience is how long anything may take that is not meant to take time.
-const patience = 30 * time.Second
 
 // follower is what one Watch has said.
 type follower struct {
@@ -90,7 +85,7 @@ func (f *follower) await(t *testing.T, namespaces []string, want ...reloader.Wor
 		names = append(names, ref.String())
 	}
 	slices.Sort(names)
-	poll(t, func() error {
+	line.Eventually(t, "what is tracked", func(context.Context) error {
 		if diff := cmp.Diff(names, f.in(namespaces...)); diff != "" {
 			return fmt.Errorf("tracked (-want +got):\n%s", diff)
 		}
@@ -101,7 +96,7 @@ func (f *follower) await(t *testing.T, namespaces []string, want ...reloader.Wor
 // awaitThat waits until what is tracked as ref passes a check.
 func (f *follower) awaitThat(t *testing.T, ref reloader.WorkloadRef, what string, check func(*workload.Workload) bool) {
 	t.Helper()
-	poll(t, func() error {
+	line.Eventually(t, "what is tracked", func(context.Context) error {
 		if w := f.get(ref); w == nil || !check(w) {
 			return fmt.Errorf("%s is not tracked %s: %+v", ref, what, w)
 		}
@@ -109,28 +104,12 @@ func (f *follower) awaitThat(t *testing.T, ref reloader.WorkloadRef, what string
 	})
 }
 
-func poll(t *testing.T, check func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	line.Must(t, line.Poll(ctx, func(context.Context) error { return check() }))
-}
-
-func kubectl(t *testing.T, args ...string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-	defer cancel()
-	if out, err := shared.Kubectl(ctx, args...); err != nil {
-		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
-	}
-}
-
 // install has the API server serve a kind until the test ends, or what is returned is called.
 func install(t *testing.T, crd string) (remove func()) {
 	t.Helper()
-	kubectl(t, "apply", "-f", "../testdata/crds/"+crd+".yaml")
-	kubectl(t, "wait", "--for=condition=Established", "crd/"+crd)
-	remove = sync.OnceFunc(func() { kubectl(t, "delete", "crd", crd, "--wait=true") })
+	shared.MustKubectl(t, "apply", "-f", "../testdata/crds/"+crd+".yaml")
+	shared.MustKubectl(t, "wait", "--for=condition=Established", "crd/"+crd)
+	remove = sync.OnceFunc(func() { shared.MustKubectl(t, "delete", "crd", crd, "--wait=true") })
 	t.Cleanup(remove)
 	return remove
 }
@@ -148,7 +127,7 @@ func create(t *testing.T, kind workload.Kind, namespace, name string, spec map[s
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": kind.Resource.GroupVersion().String(), "kind": kind.Kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
-	poll(t, func() error {
+	line.Eventually(t, "what is tracked", func(context.Context) error {
 		_, err := client.Resource(kind.Resource).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return line.Stop(err)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -85,4 +88,62 @@ func (w *World) Template(ctx context.Context, ref scenario.Ref) (*corev1.PodTemp
 		return nil, err
 	}
 	return scenario.Template(obj), nil
+}
+
+// births returns how often a Job was created, up to and including live: a watch sees also those that lived for a moment.
+func (w *World) births(ctx context.Context, ref scenario.Ref, live *unstructured.Unstructured) (int64, error) {
+	_, namespace, _, err := ref.Split()
+	if err != nil {
+		return 0, err
+	}
+	where := w.in("Job", namespace)
+	events, err := where.Watch(ctx, metav1.ListOptions{ResourceVersion: w.since[namespace], FieldSelector: "metadata.name=" + live.GetName()})
+	if err != nil {
+		return 0, err
+	}
+	defer events.Stop()
+	seen := map[types.UID]bool{}
+	for e := range events.ResultChan() {
+		job, ok := e.Object.(*unstructured.Unstructured)
+		if !ok {
+			return 0, fmt.Errorf("watch of %s: %v", ref, e.Object)
+		}
+		if seen[job.GetUID()] = true; job.GetResourceVersion() == live.GetResourceVersion() {
+			return int64(len(seen)), nil
+		}
+	}
+	return 0, fmt.Errorf("the watch of %s ended", ref)
+}
+
+// Stop ends Reroll.
+func (w *World) Stop(ctx context.Context) error { return w.line.Reroll.Terminate(ctx) }
+
+// Kill ends Reroll without warning.
+func (w *World) Kill(context.Context) error {
+	w.line.Reroll.Kill()
+	return nil
+}
+
+// Start starts Reroll again and returns when it is ready.
+func (w *World) Start(ctx context.Context) error {
+	if w.options.Restart == nil {
+		return fmt.Errorf("this world's reroll is not its own")
+	}
+	return w.options.Restart(ctx)
+}
+
+// jobsOf returns the Jobs that a CronJob controls.
+func (w *World) jobsOf(ctx context.Context, ref scenario.Ref) ([]unstructured.Unstructured, error) {
+	_, namespace, name, err := ref.Split()
+	if err != nil {
+		return nil, err
+	}
+	list, err := w.in("Job", namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list.Items, func(job unstructured.Unstructured) bool {
+		owner := metav1.GetControllerOf(&job)
+		return owner == nil || owner.Kind != "CronJob" || owner.Name != name
+	}), nil
 }

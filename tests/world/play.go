@@ -49,7 +49,7 @@ func playGroup(t *testing.T, l *line.Line, group []scenario.Case) {
 		}
 	}
 	if t.Failed() {
-		t.Logf("reroll's log ends with:\n%s", l.Tail())
+		t.Logf("reroll's log ends with:\n%s", l.Reroll.Tail())
 	}
 }
 

@@ -41,27 +41,21 @@ type World struct {
 	line    *line.Line
 	client  dynamic.Interface
 	options Options
-	jobs    births
 
 	mu         sync.Mutex
 	namespaces map[string]string
+	// since has, by namespace, the version of the list of its Jobs at the beginning.
+	since map[string]string
 	// kinds are those of the objects that were created.
 	kinds map[string]bool
 }
-
-var (
-	_ scenario.World         = (*World)(nil)
-	_ scenario.Looker        = (*World)(nil)
-	_ scenario.StatusPatcher = (*World)(nil)
-	_ scenario.Killer        = (*World)(nil)
-)
 
 // New returns a world of a test's own. Its workloads are deleted when the test ends.
 func New(t *testing.T, l *line.Line, o Options) *World {
 	t.Helper()
 	client, err := dynamic.NewForConfig(l.Kube.RESTConfig())
 	line.Must(t, err)
-	w := &World{t: t, line: l, client: client, options: o, namespaces: map[string]string{}, kinds: map[string]bool{}}
+	w := &World{t: t, line: l, client: client, options: o, namespaces: map[string]string{}, since: map[string]string{}, kinds: map[string]bool{}}
 	t.Cleanup(w.clear)
 	return w
 }
@@ -86,10 +80,12 @@ func (w *World) Namespace(name string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.namespaces[name] == "" {
-		w.namespaces[name] = w.options.Namespaces[name]
-	}
-	if w.namespaces[name] == "" {
-		w.namespaces[name] = w.line.Kube.Namespace(w.t)
+		if w.namespaces[name] = w.options.Namespaces[name]; w.namespaces[name] == "" {
+			w.namespaces[name] = w.line.Kube.Namespace(w.t)
+		}
+		list, err := w.client.Resource(scenario.Resource("Job")).Namespace(w.namespaces[name]).List(w.t.Context(), metav1.ListOptions{Limit: 1})
+		line.Must(w.t, err)
+		w.since[name] = list.GetResourceVersion()
 	}
 	return w.namespaces[name]
 }
@@ -278,7 +274,7 @@ func (w *World) Generation(ctx context.Context, ref scenario.Ref) (int64, error)
 		jobs, err := w.jobsOf(ctx, ref)
 		return int64(1 + len(jobs)), err
 	case "Job":
-		return w.jobs.count(ctx, w, ref, live)
+		return w.births(ctx, ref, live)
 	}
 	return live.GetGeneration(), nil
 }

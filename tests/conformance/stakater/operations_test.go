@@ -87,13 +87,7 @@ func TestMetrics(t *testing.T) {
 // TestListErrorIsNoSuccess: while the API server refuses to list Deployments, Reroll is not ready; a change that was made before is
 // rolled as soon as they can be listed.
 func TestListErrorIsNoSuccess(t *testing.T) {
-	kubectl := func(args ...string) {
-		t.Helper()
-		if _, err := shared.Kube.Kubectl(t.Context(), args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kubectl("apply", "--filename=testdata/unlisted.yaml")
+	shared.Kube.MustKubectl(t, "apply", "--filename=testdata/unlisted.yaml")
 	t.Cleanup(func() {
 		_, _ = shared.Kube.Kubectl(context.Background(), "delete", "--ignore-not-found", "--filename=testdata/unlisted.yaml", "--filename=testdata/listed.yaml")
 	})
@@ -116,7 +110,7 @@ func TestListErrorIsNoSuccess(t *testing.T) {
 	if got, err := w.Generation(t.Context(), "Deployment/web"); err != nil || got != 2 {
 		t.Errorf("generation %d, %v; want 2", got, err)
 	}
-	kubectl("apply", "--filename=testdata/listed.yaml")
+	shared.Kube.MustKubectl(t, "apply", "--filename=testdata/listed.yaml")
 	line.Must(t, shared.Reroll.WaitReady(t.Context()))
 	rolledTwice(t, w)
 }

@@ -17,23 +17,16 @@ func main() {
 	changes := flag.Int("changes", 400, "how many changes the history has")
 	every := flag.Duration("every", 5*time.Second, "how often something changes; 0 is never")
 	flag.Parse()
-	if err := serve(*address, *changes, *every); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func serve(address string, changes int, every time.Duration) error {
 	fleet := showcase.New(time.Now())
-	fleet.Fill(changes)
+	fleet.Fill(*changes)
 	handler, err := fleet.Handler()
-	if err != nil {
-		return err
+	if err == nil {
+		go live(fleet, *every)
+		fmt.Printf("The dashboard is at http://%s/\n", *address)
+		err = (&http.Server{Addr: *address, Handler: handler, ReadHeaderTimeout: 5 * time.Second}).ListenAndServe()
 	}
-	go live(fleet, every)
-	fmt.Printf("The dashboard is at http://%s/\n", address)
-	server := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: 5 * time.Second}
-	return server.ListenAndServe()
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
 }
 
 const reportEvery = 15 * time.Second

@@ -14,7 +14,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if _, err := kube.Parts(ctx, os.Stderr); err != nil {
+	if _, err := kube.Parts(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "kube-parts:", err)
 		os.Exit(1)
 	}
