@@ -40,8 +40,8 @@ func (a *server) getStats(ctx context.Context, in *getStatsInput) (*statsOutput,
 	}
 	defer done()
 	sight := a.reach(ctx)
-	stats := view.Count(a.records.Figures(), since, until, func(of projection.Subject) bool {
-		return is(in.Cluster, of.Cluster) && is(in.Namespace, of.Namespace) && sight.sees(of.Cluster, of.Namespace)
+	stats := view.Count(a.records.Figures(), since, until, func(at projection.Place) bool {
+		return is(in.Cluster, at.Cluster) && is(in.Namespace, at.Namespace) && sight.sees(at.Cluster, at.Namespace)
 	})
 	stats.Warnings = append(stats.Warnings, a.warnings(ctx, in.Cluster)...)
 	return &statsOutput{Body: stats}, nil

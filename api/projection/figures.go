@@ -13,6 +13,7 @@ import (
 type Figure struct {
 	// Second is when it happened, in Unix time.
 	Second int64
+	In     unique.Handle[Place]
 	Of     unique.Handle[Subject]
 	// Outcome is that of a reload, and Took how long it took until the patch; negative if that is not known.
 	Outcome reloader.Reason
@@ -21,20 +22,28 @@ type Figure struct {
 	Change, Patched bool
 }
 
+// Place is where it happened: what may be seen of it depends on that alone.
+type Place struct {
+	Cluster   string `json:"cluster" doc:"Its cluster."`
+	Namespace string `json:"namespace" doc:"Its namespace."`
+}
+
 // Subject is the config that changed, or the workload that rolled.
 type Subject struct {
-	Cluster   string `json:"cluster" doc:"Its cluster."`
-	Kind      string `json:"kind" doc:"Its kind."`
-	Namespace string `json:"namespace" doc:"Its namespace."`
-	Name      string `json:"name" doc:"Its name."`
+	Place
+	Kind string `json:"kind" doc:"Its kind."`
+	Name string `json:"name" doc:"Its name."`
 }
 
 // never is in no span of time.
 const never = math.MinInt64 / 2
 
 func figureOfChange(c *reloader.Change) Figure {
-	of := unique.Make(Subject{c.Cluster, string(c.Config.Kind), c.Config.Namespace, c.Config.Name})
-	f := Figure{Second: c.VerifiedAt.Unix(), Of: of, Took: -1, Change: true}
+	in := Place{c.Cluster, c.Config.Namespace}
+	f := Figure{
+		Second: c.VerifiedAt.Unix(), In: unique.Make(in), Of: unique.Make(Subject{in, string(c.Config.Kind), c.Config.Name}),
+		Took: -1, Change: true,
+	}
 	if c.Type == reloader.ChangeBaseline {
 		f.Second = never
 	}
@@ -42,12 +51,15 @@ func figureOfChange(c *reloader.Change) Figure {
 }
 
 func figureOfReload(r *reloader.Reload) Figure {
-	of := unique.Make(Subject{r.Cluster, r.Workload.Kind, r.Workload.Namespace, r.Workload.Name})
+	in := Place{r.Cluster, r.Workload.Namespace}
 	took, measured := r.Latency()
 	if !measured {
 		took = -1
 	}
-	return Figure{Second: r.DecidedAt.Unix(), Of: of, Outcome: r.Outcome, Took: took, Patched: !r.PatchedAt.IsZero()}
+	return Figure{
+		Second: r.DecidedAt.Unix(), In: unique.Make(in), Of: unique.Make(Subject{in, r.Workload.Kind, r.Workload.Name}),
+		Outcome: r.Outcome, Took: took, Patched: !r.PatchedAt.IsZero(),
+	}
 }
 
 // Figures returns those of every change and reload that is kept. A baseline counts as one that happened never.

@@ -30,7 +30,7 @@ type Counts struct {
 	Changes  int                     `json:"changes" doc:"How many changes were verified, without baselines."`
 	Outcomes map[reloader.Reason]int `json:"outcomes" doc:"How many decisions about workloads were made, by outcome."`
 	Latency  *Latency                `json:"latency,omitempty" doc:"The time from the request to the patch. If something held the reload back on purpose, such as a freeze, the time from the end of that wait. Absent if no patched change has a known request."`
-	seconds  []float64
+	took     []time.Duration
 }
 
 // Latency is how long it took from a request that changed a config to the patch of a workload, in seconds.
@@ -49,74 +49,87 @@ type TopEntry struct {
 const mostBuckets, topLength = 48, 10
 
 // Count counts the figures of what is seen, in whole seconds from since until until.
-func Count(figures []projection.Figure, since, until time.Time, seen func(projection.Subject) bool) Stats {
+func Count(figures []projection.Figure, since, until time.Time, seen func(projection.Place) bool) Stats {
 	from, length := since.Unix(), until.Add(time.Second-1).Unix()-since.Unix()
 	piece := (length + mostBuckets - 1) / mostBuckets
 	s := Stats{Total: newCounts(), Warnings: []string{}}
 	for at := int64(0); at < length; at += piece {
 		s.Buckets = append(s.Buckets, Bucket{time.Unix(from+at, 0).UTC(), newCounts()})
 	}
-	rolled, edited := map[unique.Handle[projection.Subject]]int{}, map[unique.Handle[projection.Subject]]int{}
-	for _, f := range figures {
+	shown, rolled, edited := map[unique.Handle[projection.Place]]bool{}, tops{}, tops{}
+	for i, f := range figures {
 		at := f.Second - from
-		if at < 0 || at >= length || !seen(f.Of.Value()) {
+		if at < 0 || at >= length {
 			continue
 		}
-		s.Total.add(f)
-		s.Buckets[at/piece].add(f)
+		show, known := shown[f.In]
+		if !known {
+			show = seen(f.In.Value())
+			shown[f.In] = show
+		}
+		if !show {
+			continue
+		}
+		b := &s.Buckets[at/piece]
 		switch {
 		case f.Change:
-			edited[f.Of]++
+			b.Changes++
+			edited.add(f.Of, i)
+			continue
 		case f.Patched:
-			rolled[f.Of]++
+			rolled.add(f.Of, i)
+		}
+		b.Outcomes[f.Outcome]++
+		if f.Took >= 0 {
+			b.took = append(b.took, f.Took)
+		}
+	}
+	for i := range s.Buckets {
+		b := &s.Buckets[i].Counts
+		b.measure()
+		s.Total.Changes += b.Changes
+		s.Total.took = append(s.Total.took, b.took...)
+		for outcome, n := range b.Outcomes {
+			s.Total.Outcomes[outcome] += n
 		}
 	}
 	s.Total.measure()
-	for i := range s.Buckets {
-		s.Buckets[i].measure()
-	}
-	s.Workloads, s.Configs = top(rolled), top(edited)
+	s.Workloads, s.Configs = rolled.entries(), edited.entries()
 	return s
 }
 
 func newCounts() Counts { return Counts{Outcomes: map[reloader.Reason]int{}} }
 
-func (c *Counts) add(f projection.Figure) {
-	if f.Change {
-		c.Changes++
-		return
-	}
-	c.Outcomes[f.Outcome]++
-	if f.Took >= 0 {
-		c.seconds = append(c.seconds, f.Took.Seconds())
-	}
-}
-
 func (c *Counts) measure() {
-	if n := len(c.seconds); n > 0 {
-		slices.Sort(c.seconds)
-		c.Latency = &Latency{P50: c.seconds[(n*50+99)/100-1], P95: c.seconds[(n*95+99)/100-1]}
+	if n := len(c.took); n > 0 {
+		slices.Sort(c.took)
+		c.Latency = &Latency{P50: c.took[(n*50+99)/100-1].Seconds(), P95: c.took[(n*95+99)/100-1].Seconds()}
 	}
 }
 
-// top returns the most frequent, the most frequent first.
-func top(counts map[unique.Handle[projection.Subject]]int) []TopEntry {
-	list := make([]TopEntry, 0, topLength+1)
-	for of, n := range counts {
-		if len(list) == topLength && n < list[topLength-1].Count {
-			continue
-		}
-		entry := TopEntry{of.Value(), n}
-		at, _ := slices.BinarySearchFunc(list, entry, compare)
-		list = slices.Insert(list, at, entry)
-		list = list[:min(len(list), topLength)]
+// tops counts how often something happened to each subject, and notes which figure of it is the last.
+type tops map[unique.Handle[projection.Subject]]often
+
+type often struct {
+	of          unique.Handle[projection.Subject]
+	count, last int
+}
+
+func (t tops) add(of unique.Handle[projection.Subject], at int) {
+	t[of] = often{of, t[of].count + 1, at}
+}
+
+// entries returns the most frequent, the most frequent first, and of equal ones the newest.
+func (t tops) entries() []TopEntry {
+	best := make([]often, 0, topLength+1)
+	for _, o := range t {
+		at, _ := slices.BinarySearchFunc(best, o, func(a, b often) int { return cmp.Or(b.count-a.count, b.last-a.last) })
+		best = slices.Insert(best, at, o)
+		best = best[:min(len(best), topLength)]
+	}
+	list := make([]TopEntry, len(best))
+	for i, o := range best {
+		list[i] = TopEntry{o.of.Value(), o.count}
 	}
 	return list
-}
-
-func compare(a, b TopEntry) int {
-	if a.Count != b.Count {
-		return cmp.Compare(b.Count, a.Count)
-	}
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Cluster, b.Cluster))
 }

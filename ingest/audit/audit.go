@@ -107,15 +107,15 @@ const (
 
 // Decode reads body, one EventList. An error comes without a result.
 func Decode(body []byte, opts Options) (Result, error) {
-	body = trimLeft(body)
+	list := trimLeft(body)
 	switch {
-	case len(body) == 0:
+	case len(list) == 0:
 		return Result{}, malformed("it is empty")
-	case body[0] != '{':
+	case list[0] != '{':
 		return Result{}, malformed("it is not a JSON object")
 	}
 	b := newBatch(opts)
-	rest, err := b.list(body)
+	rest, err := b.list(list)
 	switch {
 	case errors.Is(err, errSplit):
 		return Result{}, malformed("it is not valid JSON, or is incomplete: %v", err)
@@ -136,8 +136,7 @@ func (b *batch) list(body []byte) (rest []byte, err error) {
 		if isItems && hasItems {
 			return nil, malformed("it has items twice")
 		}
-		hasItems = hasItems || isItems
-		if isItems && at[0] == '[' {
+		if hasItems = hasItems || isItems; isItems && at[0] == '[' {
 			return splitArray(at, b.item)
 		}
 		value, rest := splitValue(at)
@@ -156,7 +155,7 @@ func (b *batch) list(body []byte) (rest []byte, err error) {
 	return rest, err
 }
 
-// item adds the event at the start of b, and returns what follows it. Where one ends that cannot be read, its brackets say.
+// item adds the event that at starts with, and returns what follows it. Where one ends that cannot be read, its brackets say.
 func (b *batch) item(at []byte) (rest []byte, err error) {
 	if rest, ok := b.read(at); ok {
 		return rest, b.add(&b.event)
@@ -165,7 +164,7 @@ func (b *batch) item(at []byte) (rest []byte, err error) {
 	return rest, b.skip(SkipMalformed)
 }
 
-// read reads the event at the start of b, and returns what follows it, if there is one.
+// read reads the event that at starts with, and returns what follows it, if there is one.
 func (b *batch) read(at []byte) (rest []byte, ok bool) {
 	if at[0] != '{' {
 		return nil, false

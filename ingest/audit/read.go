@@ -47,12 +47,6 @@ func (r *reader) next() (v jsontext.Value) {
 	return v
 }
 
-func (r *reader) skip() {
-	if r.err == nil {
-		r.err = r.decoder.SkipValue()
-	}
-}
-
 // is reports whether the next value is of that kind, and otherwise reads it.
 func (r *reader) is(kind jsontext.Kind, must bool) bool {
 	if r.err == nil && r.decoder.PeekKind() == kind {
@@ -103,7 +97,7 @@ func (r *reader) pick(name []byte, must bool, fields ...field) {
 			return
 		}
 	}
-	r.skip()
+	r.next()
 }
 
 func (r *reader) text(into *string, must bool) {
@@ -136,12 +130,14 @@ func (r *reader) code(into *int) {
 	*into = 0
 	for name := range r.members(optional) {
 		if string(name) != "code" {
-			r.skip()
-		} else if n, err := strconv.ParseFloat(string(r.next()), 64); err == nil && n >= 0 && n <= highestCode && n == math.Trunc(n) {
-			*into = int(n)
-		} else {
-			*into = 0
+			r.next()
+			continue
 		}
+		n, err := strconv.ParseFloat(string(r.next()), 64)
+		if err != nil || n < 0 || n > highestCode || n != math.Trunc(n) {
+			n = 0
+		}
+		*into = int(n)
 	}
 }
 
