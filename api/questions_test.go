@@ -54,7 +54,7 @@ func TestExplain(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
 	fresh := aWorkload("shop", "fresh")
-	fresh.Hold, fresh.Edges[0].Handled, fresh.Edges[0].Pending = nil, reloader.Handled{}, ""
+	fresh.Hold, fresh.Edges[0].How, fresh.Edges[0].Applied, fresh.Edges[0].Pending = nil, "", reloader.Digest{}, ""
 	f.records.PutWorkload(fresh)
 	for name, tc := range map[string]struct {
 		workload, config string
