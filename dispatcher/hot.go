@@ -42,6 +42,8 @@ type asking struct {
 	of                        string
 	versions                  []string
 	began, there, first, last time.Time
+	// noted says that the ledger has the entry that no content equals, so that pods may be asked.
+	noted bool
 	// failed is why it failed; empty if it did not. due is when there is something to do next: if it failed, another try.
 	failed string
 	due    time.Time
@@ -77,6 +79,8 @@ func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason
 		return d.giveUp(did, a, a.failed)
 	case a != nil && (now.Before(a.due) || !kept):
 		return d.reloads(s.t, a, max(ledgerDelay, a.due.Sub(now)))
+	case a != nil:
+		a.noted = true
 	}
 	pods, err := d.Pods.Running(ctx, s.w)
 	switch {
@@ -139,7 +143,9 @@ func (d *roller) beginReload(did *done, pods []workload.RunningPod, now time.Tim
 		unsure := t.state.Writes.Get(c).Unsure(w.KeyID)
 		writes[c] = &unsure
 	}
-	if settle := b.HotReload.Settle; h.Strategy != dialect.Refresh {
+	if settle := b.HotReload.Settle; h.Strategy == dialect.Refresh {
+		a.noted = true
+	} else {
 		a.first, a.last = now.Add(min(firstCall, settle/4)), now.Add(settle)
 		b.states.note(t, writes, now)
 	}
@@ -213,7 +219,7 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 	}
 	for _, p := range pods {
 		x := a.pods[p.UID]
-		if x.done(a) || time.Now().Before(x.next(a)) {
+		if x.done(a) || !a.noted || time.Now().Before(x.next(a)) {
 			if a.how.Strategy != dialect.Refresh && p.Refreshed != a.value() {
 				g.Go(func() error {
 					if err := d.Pods.Refresh(ctx, p, a.value()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,35 @@ func TestHotReloadTakesItsPlace(t *testing.T) {
 			if first[0]+second[0] != want {
 				t.Errorf("asked %v and %v times, want %d together", first, second, want)
 			}
+		}
+	})
+}
+
+// TestHotReloadIsNotedFirst: no pod is asked before the ledger says so, however long it takes to list pods. A process that ends after the call would otherwise
+// leave pods with content that the next one does not know of.
+func TestHotReloadIsNotedFirst(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		r := w.run()
+		r.workload("web", hotHTTP, mounts, 1)
+		r.settled()
+		r.answer = func(*runner, string) ([]byte, error) {
+			w.ledger.mu.Lock()
+			defer w.ledger.mu.Unlock()
+			if entry := w.ledger.entries[webRef]; !strings.Contains(entry, "ffffffffffffffff") {
+				t.Errorf("a pod is asked, and the ledger has %s", entry)
+			}
+			return nil, nil
+		}
+		w.failing(func(verb, _ string) error {
+			if verb == "running" {
+				<-time.After(5 * time.Second)
+			}
+			return nil
+		})
+		r.edits("2")
+		r.pass(10 * time.Minute)
+		if _, asked := r.reads("web"); asked[0] != 2 {
+			t.Errorf("asked %v times, want 2", asked)
 		}
 	})
 }
