@@ -69,7 +69,7 @@ func (f *fleet) change(id string, kind reloader.ChangeType, config reloader.Conf
 	}
 	if user != "" {
 		c.Candidates = []reloader.Candidate{{
-			Actor: reloader.Actor{User: user, UserAgent: "kubectl/v1.37\x1b[31m", SourceIP: "10.0.0.7"}, Verb: reloader.VerbPatch, Time: now, Basis: reloader.BasisOnlyWriter,
+			Actor: reloader.Actor{User: user, UserAgent: "kubectl/v1.37\x1b[31m", SourceIP: "10.0.0.7"}, Verb: reloader.VerbPatch, Time: now, Sure: true,
 		}}
 	}
 	f.records.AddChange(f.next, c)

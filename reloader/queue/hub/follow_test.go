@@ -97,7 +97,7 @@ func TestFollow(t *testing.T) {
 	asks := func() []reloader.Follow { return []reloader.Follow{{Config: followed, Number: 7}} }
 	store := local(t, t.TempDir())
 	_, endC2 := member(t, store, url, "c2", "uid-2", target.following(asks))
-	if w := next(t, owner.wants); len(w.Configs) != 1 || w.Configs[0] != flags || w.Number(0) != 7 || w.Target != "c2" {
+	if w := next(t, owner.wants); len(w.Configs) != 1 || w.Configs[0] != (reloader.Follow{Config: flags, Number: 7}) || w.Target != "c2" {
 		t.Fatalf("c1 was asked for %+v", w)
 	}
 	told := reloader.Copy{Owner: "c1", Target: "c2", Config: flags, Change: change("c1", 1), Answers: 7, At: epoch}
@@ -158,7 +158,7 @@ func TestGaps(t *testing.T) {
 	_, end = member(t, q, url, "c1", "uid-1", hub.Following{})
 	seen.eventually(t, func() error {
 		at := seen.positions["c1/HISTORY"]
-		if len(at.Gaps) != 1 || at.Gaps[0].Why != reloader.GapAgedOut || at.Gaps[0].Records != 3 || at.Gaps[0].After != 5 || len(seen.changes) != 5 {
+		if len(at.Gaps) != 1 || at.Gaps[0].Lost || at.Gaps[0].Records != 3 || at.Gaps[0].After != 5 || len(seen.changes) != 5 {
 			return fmt.Errorf("%+v, %d changes", at, len(seen.changes))
 		}
 		return nil
@@ -173,7 +173,7 @@ func TestGaps(t *testing.T) {
 	member(t, q, url, "c1", "uid-1", hub.Following{})
 	seen.eventually(t, func() error {
 		at := seen.positions["c1/HISTORY"]
-		if len(at.Gaps) != 2 || at.Gaps[1].Why != reloader.GapStreamRemade || at.Sequence != 2 || len(seen.changes) != 7 {
+		if len(at.Gaps) != 2 || !at.Gaps[1].Lost || at.Sequence != 2 || len(seen.changes) != 7 {
 			return fmt.Errorf("%+v, %d changes", at, len(seen.changes))
 		}
 		return nil
