@@ -73,10 +73,6 @@ var faults = map[string]fault{
 		objects: app + deployment(`configmap.reloader.stakater.com/reload: "a*p"`, fromApp),
 		state:   "MissingConfig", cause: `Pattern "a*p" of configmap.reloader.stakater.com/reload matches no ConfigMap in `, next: "edit deployment/web",
 	},
-	"a name in upper case": {
-		objects: app + deployment(`configmap.reloader.stakater.com/reload: APP`, fromApp),
-		state:   "MissingConfig", cause: "Did you mean app?", next: "edit deployment/web",
-	},
 	"auto, and no config": {
 		objects: deployment(auto, ""),
 		state:   "NoConfigs", cause: "no ConfigMap or Secret", next: "get deployment/web -o yaml", calm: true,
@@ -84,10 +80,6 @@ var faults = map[string]fault{
 	"a window that is closed": {
 		objects: app + deployment(auto+`, reroll.dev/maintenance-window: "0 0 29 2 * 1h"`, fromApp), then: edit,
 		state: "Held", cause: "no maintenance window is open; the next one opens at 20", next: "reroll reload",
-	},
-	"a window that never opens": {
-		objects: app + deployment(auto+`, reroll.dev/maintenance-window: "0 0 30 2 * 1h"`, fromApp), then: edit,
-		state: "Held", cause: "no maintenance window ever opens", next: "reroll reload",
 	},
 	"paused by an operator": {
 		objects: app + deployment(auto, fromApp), then: "reroll pause -n $NAMESPACE --for 1h --reason sale --reroll-namespace default\n" + edit,

@@ -2,6 +2,7 @@ package newcomer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/tests/guide"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -22,10 +25,10 @@ const testTime = 10 * time.Minute
 
 // desk is where somebody sits who has a kubeconfig, and kubectl and reroll in the PATH.
 type desk struct {
+	*guide.Reader
 	t    *testing.T
 	ctx  context.Context
 	line *line.Line
-	env  []string
 }
 
 // newDesk returns a desk with a line of its own.
@@ -33,18 +36,16 @@ func newDesk(t *testing.T, o line.Options) *desk {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	t.Cleanup(cancel)
-	d := &desk{t: t, ctx: ctx}
-	binary, err := line.Build(ctx)
-	d.must(err)
+	d := &desk{Reader: guide.NewReader(t, "../.."), t: t, ctx: ctx}
+	var err error
 	d.line, err = line.Start(ctx, o)
 	d.must(err)
 	t.Cleanup(d.line.Stop)
-	bin := t.TempDir()
-	for _, name := range []string{"reroll", "kubectl-reroll", "kubectl_complete-reroll"} {
-		d.must(os.Symlink(binary, filepath.Join(bin, name)))
+	for _, name := range []string{"kubectl-reroll", "kubectl_complete-reroll"} {
+		d.Link(t, name, filepath.Join(d.Dir, "bin", "reroll"))
 	}
-	d.must(os.Symlink(d.line.Kube.Command(ctx).Path, filepath.Join(bin, "kubectl")))
-	d.env = append(os.Environ(), "REROLL_SERVER="+d.line.Reroll.API, "KUBECONFIG="+d.line.Kube.Kubeconfig(), "PATH="+bin+":"+os.Getenv("PATH"))
+	d.Link(t, "kubectl", d.line.Kube.Command(ctx).Path)
+	d.Env = append(d.Env, "REROLL_SERVER="+d.line.Reroll.API, "KUBECONFIG="+d.line.Kube.Kubeconfig())
 	return d
 }
 
@@ -55,11 +56,16 @@ func (d *desk) must(err error) {
 	}
 }
 
+// command is a shell with commands.
+func (d *desk) command(ctx context.Context, commands string, environment ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "sh", "-euc", commands)
+	cmd.Env = append(slices.Clone(d.Env), environment...)
+	return cmd
+}
+
 // shell runs commands in a namespace, and returns what they print on both streams.
 func (d *desk) shell(namespace, commands string) (string, error) {
-	cmd := exec.CommandContext(d.ctx, "sh", "-euc", commands)
-	cmd.Env = append(d.env, "NAMESPACE="+namespace)
-	out, err := cmd.CombinedOutput()
+	out, err := d.command(d.ctx, commands, "NAMESPACE="+namespace).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%s: %w: %s", commands, err, out)
 	}
@@ -69,8 +75,7 @@ func (d *desk) shell(namespace, commands string) (string, error) {
 // apply makes objects.
 func (d *desk) apply(namespace, objects string) {
 	d.t.Helper()
-	cmd := exec.CommandContext(d.ctx, "kubectl", "-n", namespace, "apply", "-f", "-")
-	cmd.Path, cmd.Env = d.line.Kube.Command(d.ctx).Path, d.env
+	cmd := d.command(d.ctx, "kubectl -n "+namespace+" apply -f -")
 	cmd.Stdin = strings.NewReader(strings.ReplaceAll(objects, "$NAMESPACE", namespace))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		d.t.Fatalf("%v: %s", err, out)
@@ -82,9 +87,7 @@ type said struct{ cause, next string }
 
 // explain returns what reroll explains. Its exit code is no matter: it is not 0 for what is not on record.
 func (d *desk) explain(ref string) (s said) {
-	cmd := exec.CommandContext(d.ctx, "sh", "-c", "reroll explain "+ref)
-	cmd.Env = d.env
-	out, _ := cmd.CombinedOutput()
+	out, _ := d.command(d.ctx, "reroll explain "+ref).CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	s.cause = lines[0]
 	s.next, _ = strings.CutPrefix(lines[len(lines)-1], "Next: ")
@@ -114,8 +117,7 @@ func (d *desk) try(command string) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, 10*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", "exec "+command)
-	cmd.Env = append(d.env, "KUBE_EDITOR=true")
+	cmd := d.command(ctx, "exec "+command, "KUBE_EDITOR=true")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	err := cmd.Run()
@@ -135,12 +137,7 @@ func poll(ctx context.Context, done func() bool) error {
 	})
 }
 
-func (f fault) ref(namespace string) string {
-	if f.ask == "" {
-		return namespace + "/Deployment/web"
-	}
-	return namespace + "/" + f.ask
-}
+func (f fault) ref(namespace string) string { return namespace + "/" + cmp.Or(f.ask, "Deployment/web") }
 
 // TestFaults: the first line of explain names the cause and the next command, and so does the status if something needs attention.
 func TestFaults(t *testing.T) {

@@ -6,23 +6,21 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// rates and bundle are configs that a pull request leaves as they are.
-const rates = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: rates}
-data: {tax: "7"}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: bundle}
-data: {ca.crt: filled in by a controller}
----
-`
+// kept is a config that a pull request leaves as it is, and bundle one that a controller fills in.
+const (
+	kept   = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: rates}\ndata: {tax: \"7\"}\n---\n"
+	bundle = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bundle}\n"
+)
 
 // proposed is what a pull request would make: one key of app differs, account is new, and rates and bundle are as they are live.
 const proposed = `apiVersion: v1
@@ -35,21 +33,13 @@ kind: Secret
 metadata: {name: account}
 stringData: {password: hunter2}
 ---
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: rates}
-data: {tax: "7"}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: bundle}
-`
+` + kept + bundle
 
 // recipes runs the commands of docs/recipes.md for pull requests, without a Reroll to ask.
 func (d *desk) recipes() {
 	d.t.Helper()
 	namespace := d.line.Kube.Namespace(d.t)
-	d.apply(namespace, app+rates+deployment(auto, fromApp))
+	d.apply(namespace, app+kept+bundle+"data: {ca.crt: filled in by a controller}\n---\n"+deployment(auto, fromApp))
 	dir := d.t.TempDir()
 	overlay := filepath.Join(dir, "overlays", "production")
 	d.must(os.MkdirAll(overlay, 0o700))
@@ -66,7 +56,7 @@ func (d *desk) recipes() {
 	d.must(err)
 	text := strings.ReplaceAll(string(page), "shop", namespace)
 	commands := regexp.MustCompile(`kubectl kustomize .*`).FindAllString(text, -1)
-	if len(commands) != 2 {
+	if len(commands) != 2 || commands[0] != commands[1] {
 		d.t.Fatalf("the recipes have %q", commands)
 	}
 	want := []string{
@@ -76,14 +66,11 @@ func (d *desk) recipes() {
 		"| `" + namespace + "/ConfigMap/rates` | - | never | unchanged |",
 		"| `" + namespace + "/Secret/account (new)` | - | never | no opted-in workload asks for it |",
 	}
-	for _, command := range commands {
-		alone(command)
-		written, err := os.ReadFile(filepath.Join(dir, "impact.md"))
-		d.must(err)
-		if got := strings.Split(strings.TrimSpace(string(written)), "\n"); !slices.Equal(got, want) {
-			d.t.Errorf("%s writes\n%s", command, written)
-		}
-		d.must(os.Remove(filepath.Join(dir, "impact.md")))
+	alone(commands[0])
+	written, err := os.ReadFile(filepath.Join(dir, "impact.md"))
+	d.must(err)
+	if got := strings.Split(strings.TrimSpace(string(written)), "\n"); !slices.Equal(got, want) {
+		d.t.Errorf("%s writes\n%s", commands[0], written)
 	}
 	if said := alone("reroll impact -f " + file + " -n $NAMESPACE --exit-code || echo code $?"); !strings.HasSuffix(said, "\ncode 1\n") {
 		d.t.Errorf("a change that rolls ends with\n%s", said)
@@ -132,5 +119,76 @@ func (d *desk) plugin(namespace string) {
 		if said, err := d.shell(namespace, command); err != nil || !strings.Contains("\n"+said, want) {
 			d.t.Errorf("%s says %q: %v", command, said, err)
 		}
+	}
+}
+
+// blinds are mistakes in the set-up of the audit feed: the API server reports no write of a kind, or writes of another cluster.
+var blinds = map[string]struct {
+	// resources are those whose writes the audit policy has, and cluster is what Reroll calls the cluster that sends as line.ClusterName.
+	resources []string
+	cluster   string
+	// container uses the config that nobody hears of, and edit changes it.
+	container, edit string
+	// cause is in the first line of explain.
+	cause string
+}{
+	"a policy without Secrets": {
+		resources: []string{"configmaps"}, cluster: line.ClusterName,
+		container: `, envFrom: [{secretRef: {name: api-password}}]`, edit: `kubectl -n $NAMESPACE patch secret api-password --patch '{"stringData":{"token":"b"}}'`,
+		cause: "no audit event of a Secret has come since the dispatcher started",
+	},
+	"the name of another cluster": {
+		resources: []string{"configmaps", "secrets"}, cluster: "production", container: fromApp, edit: edit,
+		cause: "no audit event of a ConfigMap has come since the dispatcher started",
+	},
+}
+
+// TestBlind: where only audit events report changes and those of a kind do not come, explain does not claim more than the last resync saw. Once
+// the feed is found to be silent, what changed is rolled all the same, and the status's next command says what is wrong with the feed.
+func TestBlind(t *testing.T) {
+	for name, b := range blinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := yaml.Marshal(auditv1.Policy{
+				TypeMeta:   metav1.TypeMeta{APIVersion: auditv1.SchemeGroupVersion.String(), Kind: "Policy"},
+				OmitStages: []auditv1.Stage{auditv1.StageRequestReceived},
+				Rules: []auditv1.PolicyRule{
+					{Level: auditv1.LevelMetadata, Resources: []auditv1.GroupResources{{Resources: b.resources}}},
+					{Level: auditv1.LevelNone},
+				},
+			})
+			line.Must(t, err)
+			policy := filepath.Join(t.TempDir(), "policy.yaml")
+			line.Must(t, os.WriteFile(policy, text, 0o600))
+			d := newDesk(t, line.Options{
+				Kube: kube.Options{ControlPlaneOnly: true, APIServerFlags: []string{"--audit-policy-file=" + policy}},
+				Flags: []string{
+					"--cluster-name", b.cluster, "--set", "debounce.window=0s", "--set", "ingest.canaryInterval=1s", "--set", "resyncInterval=1h",
+				},
+			})
+			namespace := d.line.Kube.Namespace(t)
+			d.apply(namespace, app+password+deployment(auto, b.container))
+			ref := namespace + "/Deployment/web"
+			d.await(ref, func(s said) bool { return strings.HasPrefix(s.cause, "UpToDate: ") })
+			_, err = d.shell(namespace, b.edit)
+			d.must(err)
+			s := d.await(ref, func(s said) bool {
+				return strings.Contains(s.cause, "This is as of ") && strings.Contains(s.cause, b.cause)
+			})
+			t.Logf("%+v", s)
+			var status string
+			d.must(poll(d.ctx, func() bool {
+				status, err = d.shell("", "reroll status")
+				d.must(err)
+				return strings.Contains(status, "Next: reroll audit check\n")
+			}))
+			t.Log(status)
+			d.await(ref, func(s said) bool { return strings.HasPrefix(s.cause, "Rolling: ") })
+			said, err := d.shell("", "reroll audit check --timeout 5s")
+			if err == nil || !strings.Contains(said, "✗ ") {
+				t.Errorf("%v:\n%s", err, said)
+			}
+			t.Log(said)
+		})
 	}
 }
