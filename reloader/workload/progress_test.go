@@ -24,8 +24,8 @@ var blank = map[string]func() any{
 	"DeploymentConfig": func() any { return &unstructured.Unstructured{} },
 }
 
-// stripped returns the workload of a kind that a manifest describes.
-func stripped(t testing.TB, kind, manifest string) *workload.Workload {
+// objectOf returns the object of a kind that a manifest describes, as Strip of the kind takes it.
+func objectOf(t testing.TB, kind, manifest string) any {
 	t.Helper()
 	obj := blank[kind]()
 	data, err := yaml.YAMLToJSON([]byte(manifest))
@@ -35,8 +35,14 @@ func stripped(t testing.TB, kind, manifest string) *workload.Workload {
 	if err := json.Unmarshal(withKind(t, data, kind), obj); err != nil {
 		t.Fatal(err)
 	}
+	return obj
+}
+
+// stripped returns the workload of a kind that a manifest describes.
+func stripped(t testing.TB, kind, manifest string) *workload.Workload {
+	t.Helper()
 	k, _ := workload.KindNamed(kind)
-	w, err := k.Strip(obj, keepAll)
+	w, err := k.Strip(objectOf(t, kind, manifest), keepAll)
 	if err != nil {
 		t.Fatal(err)
 	}

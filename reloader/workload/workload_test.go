@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -22,71 +23,30 @@ func keepAll(string) bool { return true }
 
 func at(second int64) *metav1.Time { return &metav1.Time{Time: time.Unix(second, 0)} }
 
-func fullMeta() metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Name: "app", Namespace: "ns", UID: "u1", Generation: 3, ResourceVersion: "77", CreationTimestamp: *at(1), DeletionTimestamp: at(9),
-		Labels:      map[string]string{"team": "a"},
-		Annotations: map[string]string{"wanted": "1", "other": "2", corev1.LastAppliedConfigAnnotation: "{}"},
-		ManagedFields: []metav1.ManagedFieldsEntry{
-			{Manager: "kubectl", Time: at(5)},
-			{Manager: "helm", Time: at(4)},
-			{Manager: "controller", Subresource: "status", Time: at(8)},
-			{Manager: "timeless"},
-		},
-	}
-}
-
-func fullTemplate() corev1.PodTemplateSpec {
-	t := corev1.PodTemplateSpec{}
-	t.Annotations = map[string]string{"other": "2"}
-	t.Spec.Containers = []corev1.Container{{
-		Name: "main", Image: "image", Command: []string{"run"},
-		Env: []corev1.EnvVar{{Name: "A", Value: "plain"}, {Name: "STAKATER_X_SECRET", Value: "abc123"}, {Name: "STAKATER_Y_SECRET", Value: "hunter2!"}},
-	}}
-	return t
-}
+// fullMeta is the metadata of an object, and fullTemplate its pod template.
+const (
+	fullMeta = `metadata: {name: app, namespace: ns, uid: u1, generation: 3, resourceVersion: "77", creationTimestamp: "1970-01-01T00:00:01Z",
+		deletionTimestamp: "1970-01-01T00:00:09Z", labels: {team: a}, annotations: {wanted: "1", other: "2", kubectl.kubernetes.io/last-applied-configuration: "{}"},
+		managedFields: [{manager: kubectl, time: "1970-01-01T00:00:05Z"}, {manager: helm, time: "1970-01-01T00:00:04Z"},
+		{manager: controller, subresource: status, time: "1970-01-01T00:00:08Z"}, {manager: timeless}]}`
+	fullTemplate = `template: {metadata: {annotations: {other: "2"}}, spec: {containers: [{name: main, image: image, command: [run],
+		env: [{name: A, value: plain}, {name: STAKATER_X_SECRET, value: abc123}, {name: STAKATER_Y_SECRET, value: "hunter2!"}]}]}}`
+)
 
 func TestStripEveryKind(t *testing.T) {
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
-	const path = "/spec/template"
+	const path, app = "/spec/template", `selector: {matchLabels: {app: a}}, ` + fullTemplate
 	cases := map[string]struct {
-		obj      any
-		resource string
-		path     string
-		selector string
-		roll     workload.Roll
-		optional bool
+		resource, spec, path, selector string
+		roll                           workload.Roll
+		optional                       bool
 	}{
-		"Deployment": {
-			&appsv1.Deployment{ObjectMeta: fullMeta(), Spec: appsv1.DeploymentSpec{Selector: selector, Template: fullTemplate()}},
-			"apps/v1/deployments", path, "app=a", workload.InPlace, false,
-		},
-		"StatefulSet": {
-			&appsv1.StatefulSet{ObjectMeta: fullMeta(), Spec: appsv1.StatefulSetSpec{Selector: selector, Template: fullTemplate()}},
-			"apps/v1/statefulsets", path, "app=a", workload.InPlace, false,
-		},
-		"DaemonSet": {
-			&appsv1.DaemonSet{ObjectMeta: fullMeta(), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: fullTemplate()}},
-			"apps/v1/daemonsets", path, "app=a", workload.InPlace, false,
-		},
-		"Job": {
-			&batchv1.Job{ObjectMeta: fullMeta(), Spec: batchv1.JobSpec{Selector: selector, Template: fullTemplate()}},
-			"batch/v1/jobs", path, "app=a", workload.Recreate, false,
-		},
-		"CronJob": {
-			&batchv1.CronJob{ObjectMeta: fullMeta(), Spec: batchv1.CronJobSpec{
-				JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: fullTemplate()}},
-			}},
-			"batch/v1/cronjobs", "/spec/jobTemplate/spec/template", "", workload.NewJob, false,
-		},
-		"Rollout": {
-			loose(t, fullMeta(), map[string]any{"replicas": 2, "selector": selector, "template": fullTemplate()}),
-			"argoproj.io/v1alpha1/rollouts", path, "app=a", workload.InPlace, true,
-		},
-		"DeploymentConfig": {
-			loose(t, fullMeta(), map[string]any{"replicas": 2, "selector": selector.MatchLabels, "template": fullTemplate()}),
-			"apps.openshift.io/v1/deploymentconfigs", path, "app=a", workload.InPlace, true,
-		},
+		"Deployment":       {"apps/v1/deployments", app, path, "app=a", workload.InPlace, false},
+		"StatefulSet":      {"apps/v1/statefulsets", app, path, "app=a", workload.InPlace, false},
+		"DaemonSet":        {"apps/v1/daemonsets", app, path, "app=a", workload.InPlace, false},
+		"Job":              {"batch/v1/jobs", app, path, "app=a", workload.Recreate, false},
+		"CronJob":          {"batch/v1/cronjobs", `jobTemplate: {spec: {` + fullTemplate + `}}`, "/spec/jobTemplate/spec/template", "", workload.NewJob, false},
+		"Rollout":          {"argoproj.io/v1alpha1/rollouts", `replicas: 2, ` + app, path, "app=a", workload.InPlace, true},
+		"DeploymentConfig": {"apps.openshift.io/v1/deploymentconfigs", `replicas: 2, selector: {app: a}, ` + fullTemplate, path, "app=a", workload.InPlace, true},
 	}
 	if len(cases) != len(workload.Kinds) {
 		t.Errorf("%d kinds, but objects of %d", len(workload.Kinds), len(cases))
@@ -98,8 +58,9 @@ func TestStripEveryKind(t *testing.T) {
 			if !ok || resource != c.resource || kind.Roll != c.roll || kind.Optional != c.optional {
 				t.Fatalf("KindNamed = %+v, %v", kind, ok)
 			}
-			before, _ := json.Marshal(c.obj)
-			got, err := kind.Strip(c.obj, func(key string) bool { return key == "wanted" })
+			obj := objectOf(t, name, "{"+fullMeta+", spec: {"+c.spec+"}}")
+			before, _ := json.Marshal(obj)
+			got, err := kind.Strip(obj, func(key string) bool { return key == "wanted" })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +69,7 @@ func TestStripEveryKind(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("stripped (-want +got):\n%s", diff)
 			}
-			if after, _ := json.Marshal(c.obj); string(after) != string(before) {
+			if after, _ := json.Marshal(obj); string(after) != string(before) {
 				t.Error("Strip changed the object")
 			}
 			if again, err := kind.Strip(got, keepAll); err != nil || again != got {
@@ -179,4 +140,59 @@ func TestMarksByName(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestThrough(t *testing.T) {
+	rollout := stripped(t, "Rollout", "{"+fullMeta+", spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}")
+	via := stripped(t, "Deployment", "{"+fullMeta+", spec: {selector: {matchLabels: {app: a}}, "+fullTemplate+"}}")
+	joined := rollout.Through(via)
+	if joined.Kind != "Rollout" || joined.Via != via || len(joined.Template.Containers) != 1 || joined.Selector == "" {
+		t.Errorf("joined: %+v", joined)
+	}
+	if rollout.Via != nil || len(rollout.Template.Containers) != 0 || rollout.Selector != "" {
+		t.Errorf("the Rollout itself was changed: %+v", rollout)
+	}
+}
+
+// FuzzStrip takes anything for an object of any kind. Stripping it ends without a panic and keeps no variable's value but hex.
+func FuzzStrip(f *testing.F) {
+	const template = `"template":{"spec":{"containers":[{"name":"c","env":[{"name":"STAKATER_A_SECRET","value":"0a"},{"name":"STAKATER_B_SECRET","value":"hunter2"}]}]}}`
+	for _, seed := range []string{
+		`{"metadata":{"name":"a","managedFields":[{"manager":"Reloader","time":"2026-11-21T12:00:00Z","fieldsV1":{"f:spec":{"k:{\"name\":\"STAKATER_A_SECRET\"}":{}}}}]},"spec":{` + template + `}}`,
+		`{"metadata":{"name":"a","managedFields":[{"manager":"Reloader","time":null,"fieldsV1":"x"},null]},"spec":{` + template + `}}`,
+		`{"spec":{"jobTemplate":{"spec":{` + template + `}}}}`,
+		`{"spec":{"selector":{"matchExpressions":[{"key":"a","operator":"In"}]},"template":{"metadata":{"annotations":{"a":""}},"spec":{"containers":[{}]}}}}`,
+		`{"kind":"Rollout","metadata":{"name":"a","generation":1.5},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"spec":{"containers":[{"name":"c","env":[{"name":"STAKATER_A_SECRET","value":"hunter2"}]}]}}}}`,
+		`{"kind":"Rollout","spec":{"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`,
+		`{"kind":"DeploymentConfig","spec":{"selector":{"a":"b"},"template":null}}`,
+		`{"kind":"x","metadata":7,"spec":[]}`,
+		`{"kind":"x","metadata":{"managedFields":[{"time":"never"}],"annotations":{"a":1}},"spec":{"template":{"spec":{"volumes":[{"name":"v","projected":{"sources":[null]}}]}}}}`,
+		`{"kind":"x","spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}},"livenessProbe":{"httpGet":{"port":{}}}}]}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for kind, o := range map[*workload.Kind]metav1.Object{
+			&workload.Deployment: &appsv1.Deployment{}, &workload.StatefulSet: &appsv1.StatefulSet{}, &workload.DaemonSet: &appsv1.DaemonSet{},
+			&workload.CronJob: &batchv1.CronJob{}, &workload.Job: &batchv1.Job{}, &workload.Rollout: &unstructured.Unstructured{}, &workload.DeploymentConfig: &unstructured.Unstructured{},
+		} {
+			if json.Unmarshal(data, o) != nil {
+				continue
+			}
+			w, err := kind.Strip(o, keepAll)
+			if (w == nil) == (err == nil) {
+				t.Fatalf("%s: %v, %v", kind.Kind, w, err)
+			}
+			if err != nil {
+				continue
+			}
+			for _, c := range w.Template.Containers {
+				for _, m := range c.Marks {
+					if m.Value != workload.MarkValue(m.Value) {
+						t.Errorf("%s keeps the value %q", kind.Kind, m.Value)
+					}
+				}
+			}
+		}
+	})
 }
