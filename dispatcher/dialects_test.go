@@ -10,18 +10,17 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-const (
-	sapLists       = `pod-reloader.cs.sap.com/configmaps: app`
-	collaborneList = `reloader.k8s.collaborne.com/configmap: app`
-	waveLists      = `wave.pusher.com/update-on-config-change: "true"`
-)
+const waveLists = `wave.pusher.com/update-on-config-change: "true"`
 
 // waveMark is what Wave writes for a ConfigMap app whose key a has that value.
 func waveMark(value string) string {
@@ -150,6 +149,84 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 			w.pass(time.Hour)
 			w.rolled(web, 1)
 			w.says(app, `{"data":{"a":"2"}}`)
+			w.rolled(web, 2)
+		})
+	}
+}
+
+const kept scenario.Ref = "Secret/theirs/kept"
+
+// keep creates the Secret of another namespace, with these annotations.
+func (w *world) keep(annotations string) {
+	w.t.Helper()
+	w.must(w.create(bob, object(w.t, fmt.Sprintf(`{kind: Secret, metadata: {name: kept, namespace: theirs, annotations: {%s}}, data: {a: MQ==}}`, annotations))))
+}
+
+// editKept gives it new content.
+func (w *world) editKept(content string) {
+	w.t.Helper()
+	w.must(w.patch(bob, kept, "application/merge-patch+json", fmt.Appendf(nil, `{"data":{"a":%q}}`, content)))
+}
+
+// annotateKept changes nothing but an annotation of it.
+func (w *world) annotateKept(key, value string) {
+	w.t.Helper()
+	w.must(w.patch(alice, kept, "application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)))
+}
+
+func noAnswer(string) error { return nil }
+
+// TestConsent: what other namespaces share, or not.
+func TestConsent(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		"what is pending for a config that is not shared any more is not carried out, and not told": func(t *testing.T, w *world) {
+			w.keep(`reroll.dev/share-with: "*"`)
+			w.deploy("web", `reroll.dev/secrets: theirs/kept, reroll.dev/window: 1m`, "app")
+			w.give("app", "1")
+			w.settled()
+			w.editKept("Mg==")
+			w.pass(30 * time.Second)
+			w.annotateKept("reroll.dev/share-with", "another")
+			w.pass(5 * time.Minute)
+			w.rolled(web, 0)
+			if got := w.store.reloadsOf(webRef); len(got) > 0 {
+				t.Errorf("reloads are on record: %+v", got)
+			}
+			if r, _ := w.store.recordOf(webRef); r.Hold != nil || r.Edges[0].Pending != "" || r.Edges[0].Why != reloader.ReasonNotShared {
+				t.Errorf("the record says %+v", r)
+			}
+		},
+	})
+}
+
+// TestFollowerThatReadsTheConfigRollsOnce: next to the owner's config the same manifest asks for it twice, or does so if the config lets it, as
+// it may from some time on.
+func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
+	const follow = "reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags"
+	for name, c := range map[string]struct{ workload, labels, annotations, later string }{
+		"by itself":                    {workload: `, reroll.dev/auto: "true"`},
+		"excluded and matching":        {workload: `, reroll.dev/configmaps: "f*", reroll.dev/exclude: flags`},
+		"selected by a label it lacks": {workload: ", reroll.dev/configmap-selector: app=web", later: "labels: {app: web}"},
+		"search with match": {
+			workload: `, reloader.stakater.com/search: "true"`, annotations: `, reloader.stakater.com/match: "true"`,
+			later: "annotations: {reloader.stakater.com/match: null}",
+		},
+	} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.must(w.create(alice, object(t, fmt.Sprintf(
+				`{kind: ConfigMap, metadata: {name: flags, labels: {%s}, annotations: {reroll.dev/followers: "*"%s}}, data: {a: "1"}}`, c.labels, c.annotations))))
+			w.deploy("web", follow+c.workload, "flags")
+			w.settled()
+			w.edit(bob, "ConfigMap/flags", "2")
+			w.pass(2 * time.Hour)
+			w.rolled(web, 1)
+			later, err := yaml.YAMLToJSON([]byte("metadata: {" + c.later + "}"))
+			w.must(err)
+			w.must(w.patch(bob, "ConfigMap/flags", types.MergePatchType, later))
+			w.pass(2 * time.Hour)
+			w.rolled(web, 1)
+			w.edit(bob, "ConfigMap/flags", "3")
+			w.pass(2 * time.Hour)
 			w.rolled(web, 2)
 		})
 	}

@@ -56,60 +56,55 @@ func (s *store) lose(changes, records error) {
 	s.lostChanges, s.lostRecords = changes, records
 }
 
-// LoadChanges returns the newest change of every config.
-func (s *store) LoadChanges(context.Context, string) (map[reloader.Config]reloader.Change, error) {
+// work does something with what is stored, unless the connection is lost.
+func (s *store) work(lost *error, do func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[reloader.Config]reloader.Change{}
-	for c, e := range s.changes {
-		all[c] = decode[reloader.Change](e)
+	if *lost == nil {
+		do()
 	}
-	return all, s.lostChanges
+	return *lost
+}
+
+// LoadChanges returns the newest change of every config.
+func (s *store) LoadChanges(context.Context, string) (map[reloader.Config]reloader.Change, error) {
+	all := map[reloader.Config]reloader.Change{}
+	return all, s.work(&s.lostChanges, func() {
+		for c, e := range s.changes {
+			all[c] = decode[reloader.Change](e)
+		}
+	})
 }
 
 // LatestChange returns the newest change of one config.
-func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (reloader.Change, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.changes[c]
-	if !ok || s.lostChanges != nil {
-		return reloader.Change{}, false, s.lostChanges
-	}
-	return decode[reloader.Change](e), true, nil
+func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (change reloader.Change, ok bool, err error) {
+	err = s.work(&s.lostChanges, func() {
+		var e []byte
+		if e, ok = s.changes[c]; ok {
+			change = decode[reloader.Change](e)
+		}
+	})
+	return change, ok, err
 }
 
 // AppendChange appends.
 func (s *store) AppendChange(_ context.Context, c reloader.Change) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lostChanges != nil {
-		return s.lostChanges
-	}
-	s.changes[c.Config] = encode(c)
-	s.history = append(s.history, encode(c))
-	return nil
+	return s.work(&s.lostChanges, func() { s.changes[c.Config], s.history = encode(c), append(s.history, encode(c)) })
 }
 
 // LoadWorkloads returns every record.
-func (s *store) LoadWorkloads(context.Context, string) ([]reloader.WorkloadRecord, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []reloader.WorkloadRecord
-	for _, data := range s.records {
-		all = append(all, decode[reloader.WorkloadRecord](data))
-	}
-	return all, s.lostRecords
+func (s *store) LoadWorkloads(context.Context, string) (all []reloader.WorkloadRecord, err error) {
+	err = s.work(&s.lostRecords, func() {
+		for _, data := range s.records {
+			all = append(all, decode[reloader.WorkloadRecord](data))
+		}
+	})
+	return all, err
 }
 
 // PutWorkload replaces a record.
 func (s *store) PutWorkload(_ context.Context, r reloader.WorkloadRecord) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lostRecords == nil {
-		s.records[r.Workload] = encode(r)
-		s.puts++
-	}
-	return s.lostRecords
+	return s.work(&s.lostRecords, func() { s.records[r.Workload] = encode(r); s.puts++ })
 }
 
 // stored returns how many records were stored since it was called last.
@@ -122,34 +117,24 @@ func (s *store) stored() int {
 
 // DeleteWorkload deletes a record.
 func (s *store) DeleteWorkload(_ context.Context, _ string, ref reloader.WorkloadRef) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lostRecords == nil {
-		delete(s.records, ref)
-	}
-	return s.lostRecords
+	return s.work(&s.lostRecords, func() { delete(s.records, ref) })
 }
 
 // AppendReload appends.
 func (s *store) AppendReload(_ context.Context, r reloader.Reload) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lostRecords == nil {
-		s.reloads = append(s.reloads, encode(r))
-	}
-	return s.lostRecords
+	return s.work(&s.lostRecords, func() { s.reloads = append(s.reloads, encode(r)) })
 }
 
 // LastReload returns the newest reload of a workload.
-func (s *store) LastReload(_ context.Context, _ string, ref reloader.WorkloadRef) (reloader.Reload, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, data := range slices.Backward(s.reloads) {
-		if r := decode[reloader.Reload](data); r.Workload == ref {
-			return r, true, s.lostRecords
+func (s *store) LastReload(_ context.Context, _ string, ref reloader.WorkloadRef) (last reloader.Reload, found bool, err error) {
+	err = s.work(&s.lostRecords, func() {
+		for _, data := range s.reloads {
+			if r := decode[reloader.Reload](data); r.Workload == ref {
+				last, found = r, true
+			}
 		}
-	}
-	return reloader.Reload{}, false, s.lostRecords
+	})
+	return last, found, err
 }
 
 // Announce takes note of what people would read.

@@ -129,39 +129,6 @@ func only(verbs, suffix string, err error) func(string, string) error {
 	}
 }
 
-// TestUnreadableConfig: hints about a config that cannot be read hold no place in the stream for a long time, and are answered when it can be read.
-func TestUnreadableConfig(t *testing.T) {
-	for name, err := range map[string]error{
-		"forbidden":    apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "app", errLost),
-		"server error": apierrors.NewInternalError(errLost),
-	} {
-		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			w.usually()
-			w.failing(only("get", "/app", err))
-			w.edit(alice, app, "2")
-			w.pass(5 * time.Minute)
-			if w.stream.unacknowledged() != 0 {
-				t.Error("the hint still holds its place in the stream")
-			}
-			w.rolled(web, 0)
-			w.failing(nil)
-			w.must(w.Quiesce(t.Context()))
-			w.rolled(web, 1)
-			change, _ := w.store.changesOf(appConfig)
-			if len(change.Candidates) != 1 || change.Candidates[0].Actor.User != alice.User {
-				t.Errorf("candidates %+v, want alice", change.Candidates)
-			}
-			if w.counted("get"); w.counted("get") != 0 {
-				t.Error("it is looked at on and on")
-			}
-			w.pass(quiet)
-			if n := w.counted("get"); n != 0 {
-				t.Errorf("it was read %d times more", n)
-			}
-		})
-	}
-}
-
 // TestStoreLost: without the stream and without records workloads still roll, and all is recorded when they are back, also about a workload
 // that is gone by then.
 func TestStoreLost(t *testing.T) {

@@ -1,9 +1,11 @@
 package dispatcher_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -114,17 +117,19 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
 	type ages = map[time.Duration]time.Duration
 	for name, c := range map[string]struct {
-		// fails is how requests fail at a time after the start; nil is not at all.
-		fails func(at time.Duration, verb, ref string) error
+		// fails says which requests are forbidden.
+		fails func(verb, ref string) bool
 		// after is how old the last look at all is at these times after the start.
 		after ages
 	}{
 		"read in turn": {
-			fails: refused(forbidden, "list"),
+			fails: func(verb, _ string) bool { return verb == "list" },
 			after: ages{15 * time.Minute: 15 * time.Minute, 55 * time.Minute: 55 * time.Minute, 65 * time.Minute: 5 * time.Minute, 115 * time.Minute: 55 * time.Minute, 130 * time.Minute: 5 * time.Minute},
 		},
 		"one can never be read": {
-			fails: either(refused(forbidden, "list", "Secret/"), refused(forbidden, "meta", "Secret/", "/bad")),
+			fails: func(verb, ref string) bool {
+				return strings.Contains(ref, "Secret/") && (verb == "list" || verb == "meta" && strings.Contains(ref, "/bad"))
+			},
 			after: ages{65 * time.Minute: 5 * time.Minute, 130 * time.Minute: 5 * time.Minute},
 		},
 	} {
@@ -138,9 +143,12 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 			}
 			w.start()
 			began := time.Now()
-			if c.fails != nil {
-				w.failing(func(verb, ref string) error { return c.fails(time.Since(began), verb, ref) })
-			}
+			w.failing(func(verb, ref string) error {
+				if c.fails(verb, ref) {
+					return forbidden
+				}
+				return nil
+			})
 			for _, at := range slices.Sorted(maps.Keys(c.after)) {
 				w.pass(time.Until(began.Add(at)))
 				s := sample(t, r, "reroll_sweep_completed_timestamp_seconds").GetGauge().GetValue()
@@ -156,29 +164,92 @@ func TestSweepSaysWhenItLookedAtAll(t *testing.T) {
 	}
 }
 
-// refused fails the requests of a verb about what has all parts in its name.
-func refused(err error, verb string, parts ...string) func(time.Duration, string, string) error {
-	return func(_ time.Duration, v, ref string) error {
-		for _, part := range parts {
-			if !strings.Contains(ref, part) {
-				return nil
-			}
-		}
-		if v != verb {
+const crowdSize = 30
+
+// crowd makes a workload that depends on many ConfigMaps of its namespace, and another one with a pattern that matches them.
+func (w *world) crowd() {
+	w.t.Helper()
+	var from []string
+	for i := range crowdSize {
+		w.must(w.create(alice, object(w.t, fmt.Sprintf(`{kind: ConfigMap, metadata: {name: c-%d, namespace: crowd}, data: {k: "1"}}`, i))))
+		from = append(from, fmt.Sprintf("{configMapRef: {name: c-%d}}", i))
+	}
+	w.must(w.create(alice, object(w.t, fmt.Sprintf(`
+kind: Deployment
+metadata: {name: web, namespace: crowd, annotations: {reroll.dev/auto: "true"}}
+spec: {template: {spec: {containers: [{name: main, envFrom: [%s]}]}}}`, strings.Join(from, ", ")))))
+	w.must(w.create(alice, object(w.t, `
+kind: Deployment
+metadata: {name: pattern, namespace: crowd, annotations: {reroll.dev/configmaps: "c-*"}}
+spec: {template: {spec: {containers: [{name: main}]}}}`)))
+}
+
+// requestsIn collects the verbs of the requests for configs of the crowd.
+func (w *world) requestsIn(answer func(verb string) error) (taken func() []string) {
+	var mu sync.Mutex
+	var verbs []string
+	w.failing(func(verb, ref string) error {
+		if !strings.HasPrefix(ref, "ConfigMap/crowd") {
 			return nil
 		}
-		return err
+		mu.Lock()
+		verbs = append(verbs, verb)
+		mu.Unlock()
+		return answer(verb)
+	})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		defer func() { verbs = nil }()
+		return slices.Sorted(slices.Values(verbs))
 	}
 }
 
-// either fails as the first does that fails.
-func either(all ...func(time.Duration, string, string) error) func(time.Duration, string, string) error {
-	return func(at time.Duration, verb, ref string) error {
-		for _, fails := range all {
-			if err := fails(at, verb, ref); err != nil {
-				return err
-			}
-		}
-		return nil
+func (w *world) crowdRolled(n int64) {
+	w.t.Helper()
+	for _, name := range []string{"web", "pattern"} {
+		w.rolled(scenario.NewRef("Deployment", "crowd", name), n)
 	}
+}
+
+// TestStart: what a start asks for.
+func TestStart(t *testing.T) {
+	each(t, scenario.Settings{}, worlds{
+		// A start lists the configs of a namespace once, anyone who depends on them, and reads the content of those alone that have changed.
+		"start lists metadata": func(t *testing.T, w *world) {
+			w.crowd()
+			w.settled()
+			w.stop()
+			w.edit(alice, "ConfigMap/crowd/c-7", "2")
+			taken := w.requestsIn(noAnswer)
+			w.start()
+			if got := taken(); !slices.Equal(got, []string{"get", "list"}) {
+				t.Errorf("the requests were %v, want one list, and the content of what has changed", got)
+			}
+			w.pass(quiet)
+			w.crowdRolled(1)
+		},
+		"start stores the records that say something else": func(t *testing.T, w *world) {
+			w.crowd()
+			w.usually()
+			w.edited("2", 1)
+			w.stop()
+			w.store.stored()
+			w.settled()
+			if n := w.store.stored(); n != 0 {
+				t.Errorf("%d records were stored again, although nothing has changed", n)
+			}
+			w.stop()
+			w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/keys":"a"}}}`)))
+			p := w.settled()
+			if n := w.store.stored(); n != 1 {
+				t.Errorf("%d records were stored, want that of the workload that was edited meanwhile", n)
+			}
+			p.StoreAgain()
+			w.pass(quiet)
+			if n := w.store.stored(); n != 3 {
+				t.Errorf("%d records were stored after NATS may have lost them, want all 3", n)
+			}
+		},
+	})
 }

@@ -1,11 +1,16 @@
 package dispatcher_test
 
 import (
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
@@ -95,4 +100,161 @@ func (w *world) says(ref scenario.Ref, body string) {
 	w.t.Helper()
 	w.must(w.patch(alice, ref, types.MergePatchType, []byte(body)))
 	w.pass(quiet)
+}
+
+// absences has dispatchers roll for creation, deletion or both.
+func absences(onCreate, onDelete bool) func(*dispatcher.Options) {
+	return func(o *dispatcher.Options) { o.ReloadOnCreate, o.ReloadOnDelete = onCreate, onDelete }
+}
+
+const appVariable = "STAKATER_APP_CONFIGMAP"
+
+// mark returns the value of the mark for the ConfigMap app in the template of web.
+func (w *world) mark() (string, bool) {
+	w.t.Helper()
+	template, err := w.Template(w.t.Context(), web)
+	w.must(err)
+	for _, e := range template.Spec.Containers[0].Env {
+		if e.Name == appVariable {
+			return e.Value, true
+		}
+	}
+	return "", false
+}
+
+// TestAbsence: creations and deletions that roll nothing although they look like those that do.
+func TestAbsence(t *testing.T) {
+	gone := func(w *world) { w.must(w.delete(alice, app)) }
+	each(t, scenario.Settings{}, worlds{
+		"a deletion in a namespace that ends": func(t *testing.T, w *world) {
+			w.configure = absences(false, true)
+			w.usually()
+			w.cluster.terminating = true
+			gone(w)
+			w.rolls(0)
+			if got := w.outcomes(webRef); got[reloader.ReasonNamespaceEnds] != 1 {
+				t.Errorf("outcomes %v, want one NamespaceEnds", got)
+			}
+		},
+	})
+}
+
+// patterned is a workload with a pattern next to a config that matches it.
+func (w *world) patterned(pattern string) {
+	w.t.Helper()
+	w.give("part-1", "1")
+	w.give("app", "1")
+	w.deploy("web", pattern, "app")
+	w.pass(time.Minute)
+}
+
+const anyPart = `configmap.reloader.stakater.com/reload: "part-.*"`
+
+// TestMadeWithAGeneratedName: the audit event tells no name, so that all that a pattern could match are looked for.
+func TestMadeWithAGeneratedName(t *testing.T) {
+	for onCreate, want := range map[bool]int64{true: 1, false: 0} {
+		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.configure = absences(onCreate, false)
+			w.patterned(anyPart)
+			w.settled()
+			put := w.cluster.audit
+			w.cluster.audit = func(h reloader.Hint) {
+				h.Config.Name, h.Code = "", http.StatusCreated
+				put(h)
+			}
+			w.give("part-x7k2p", "1")
+			w.cluster.audit = put
+			w.pass(5 * time.Second)
+			w.rolled(web, want)
+			w.edit(alice, "ConfigMap/part-x7k2p", "2")
+			w.rolls(want + 1)
+		})
+	}
+}
+
+// editUnheard edits app and returns the hint of that, which nobody has got.
+func (w *world) editUnheard(by reloader.Actor, value string) reloader.Hint {
+	w.t.Helper()
+	w.stream.hold()
+	w.edit(by, app, value)
+	return w.stream.take()[0]
+}
+
+// generated is the hint about a ConfigMap of which only the API server knows the name.
+func (w *world) generated(by reloader.Actor) reloader.Hint {
+	return reloader.Hint{
+		Cluster: clusterName, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: appConfig.Namespace}, Verb: reloader.VerbCreate,
+		Source: reloader.SourceAudit, Actor: by, AuditID: "audit-generated", Code: 201, Time: time.Now(), Received: time.Now(),
+	}
+}
+
+// TestWho: who may have made a change, and why we think so. The change and its reload name the same candidates, also those of whom a hint tells
+// after the change was found, or after the reload was recorded. What is pending when a process ends is told by the newest change alone.
+func TestWho(t *testing.T) {
+	// twice has two people write, one after the other.
+	twice := func(w *world) {
+		w.edit(alice, app, "2")
+		w.pass(time.Minute)
+		w.edit(bob, app, "3")
+		w.pass(time.Minute)
+	}
+	for name, test := range map[string]struct {
+		act  func(w *world)
+		want string
+	}{
+		"one writer": {func(w *world) { w.edit(alice, app, "2") }, "alice OnlyWriter"},
+		"nobody generates a name that was there before": {func(w *world) {
+			w.stream.hold()
+			w.must(w.delete(alice, app))
+			w.give("app", "2")
+			w.stream.put(w.generated(bob))
+			w.stream.send(w.stream.take()...)
+		}, "alice OnlyWriter"},
+		"two, while nobody ran": {func(w *world) { w.stop(); twice(w); w.start() }, "alice Ambiguous, bob FieldManager"},
+		"the feed is late, and a sweep was there before": {func(w *world) {
+			w.stream.hold()
+			w.edit(alice, app, "2")
+			w.pass(3 * time.Minute)
+			w.rolled(web, 1)
+			w.stream.send(w.stream.take()...)
+		}, "alice OnlyWriter"},
+		"the hint about the change before comes again": {func(w *world) {
+			again := w.stream.last[appConfig]
+			w.stop()
+			w.edit(bob, app, "2")
+			w.pass(time.Minute)
+			w.stream.send(again)
+			w.start()
+		}, "bob OnlyWriter"},
+	} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.configure = func(o *dispatcher.Options) { o.SweepInterval = time.Minute }
+			w.usually()
+			test.act(w)
+			w.must(w.Quiesce(t.Context()))
+			w.rolled(web, 1)
+			change, _ := w.store.changesOf(appConfig)
+			var found []string
+			for _, who := range change.Candidates {
+				found = append(found, who.Actor.User+" "+string(who.Basis))
+			}
+			if got := strings.Join(slices.Compact(slices.Sorted(slices.Values(found))), ", "); got != test.want {
+				t.Errorf("candidates are %q, want %q", got, test.want)
+			}
+			if change.Source != reloader.SourceAudit || change.RequestedAt.IsZero() || change.ReceivedAt.IsZero() {
+				t.Errorf("the change does not say which hint told of it: %+v", change)
+			}
+			reloads := w.store.reloadsOf(webRef)
+			if len(reloads) != 1 || len(reloads[0].Causes) != 1 {
+				t.Fatalf("reloads: %+v", reloads)
+			}
+			cause := reloads[0].Causes[0]
+			if d := cmp.Diff(change.Candidates, cause.Candidates); d != "" || cause.Source != change.Source || !cause.RequestedAt.Equal(change.RequestedAt) || !cause.ReceivedAt.Equal(change.ReceivedAt) {
+				t.Errorf("the reload says something else than its change: %+v\n%s", cause, d)
+			}
+			if n := len(w.store.announced); n != 1 {
+				t.Errorf("%d reloads were announced: who did it is no other reload", n)
+			}
+		})
+	}
 }
