@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,5 +128,67 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 	held := get1[view.Explained](t, f, path+one+"&configNamespace=shared&configCluster=hub").Explanations[0]
 	if c := held.Change; c == nil || c.ID != change.ID || c.Candidates[0].User != "alice" {
 		t.Errorf("who changed what is followed is not told: %+v", held)
+	}
+}
+
+// TestImpactSaysWhetherItIsComplete: that nothing would roll is known only of what everything is known about. Any cluster may have followers.
+func TestImpactSaysWhetherItIsComplete(t *testing.T) {
+	cluster := func(name string, at time.Time, ready bool, behind uint64) func(*fixture) {
+		return func(f *fixture) {
+			s := aStatus()
+			s.Cluster, s.At, s.Ready = name, at, ready
+			f.records.PutCluster(s)
+			f.records.PutPosition(name, reloader.Position{Of: "STATE", Behind: behind})
+		}
+	}
+	nothing := func(*fixture) {}
+	now := time.Now()
+	for name, tc := range map[string]struct {
+		target string
+		edit   func(*fixture)
+		warns  string // empty if it is complete
+	}{
+		"all is known":       {passwordPath, nothing, ""},
+		"nobody asks for it": {"local/shop/ConfigMap/none", nothing, ""},
+		"some may be paused, and are in the answer": {passwordPath, func(f *fixture) {
+			s := aStatus()
+			s.Pauses = []reloader.Pause{{Selector: "a=b", Until: now.Add(time.Hour)}}
+			f.records.PutCluster(s)
+		}, ""},
+		"a misspelt cluster":       {"nowhere/shop/ConfigMap/settings", nothing, "Nothing is on record about this cluster."},
+		"it has gone silent":       {passwordPath, cluster("local", start, true, 0), "local"},
+		"it is still looking":      {passwordPath, cluster("local", now, false, 0), "The dispatcher is still recording"},
+		"another has gone silent":  {passwordPath, cluster("east", start, true, 0), "east"},
+		"another has begun":        {passwordPath, cluster("east", now, false, 0), "Cluster east: The dispatcher is still recording"},
+		"another is ready":         {passwordPath, cluster("east", now, true, 3), ""},
+		"records of it are behind": {passwordPath, cluster("east", now, true, 20_000), "Cluster east: 20000 records of workloads have not arrived yet."},
+		"it never told of itself": {"east/shop/ConfigMap/settings", func(f *fixture) {
+			w := aWorkload("shop", "cart")
+			w.Cluster = "east"
+			f.records.PutWorkload(w)
+		}, "east"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.populate()
+			tc.edit(f)
+			got := impactOf(t, f, tc.target)
+			if warnings := strings.Join(got.Warnings, "\n"); got.Complete != (tc.warns == "") || !strings.Contains(warnings, tc.warns) || tc.warns != "" && warnings == "" {
+				t.Errorf("complete %t with warnings %q, want %q", got.Complete, got.Warnings, tc.warns)
+			}
+		})
+	}
+}
+
+// TestClusterWithoutStatusIsWarnedOf: what is on record of it may be all there is, or what somebody left.
+func TestClusterWithoutStatusIsWarnedOf(t *testing.T) {
+	f := newFixture(t)
+	c := aChange(1)
+	c.Cluster = "west"
+	f.records.AddChange(1, c)
+	f.records.PutCluster(aStatus())
+	page := list[view.ChangeRow](t, f, "/api/v1/changes")
+	if len(page.Warnings) != 1 || !strings.Contains(page.Warnings[0], "Cluster west: No dispatcher") {
+		t.Errorf("got %q", page.Warnings)
 	}
 }

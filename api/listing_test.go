@@ -28,10 +28,7 @@ func TestChangeFilters(t *testing.T) {
 	add(4, func(c *reloader.Change) { c.Config.Kind = reloader.Secret })
 	add(5, func(c *reloader.Change) { c.Config.Name = "other" })
 	add(6, func(c *reloader.Change) { c.Config.Namespace = "bank"; c.Type = reloader.ChangeDeleted })
-	cases := map[string]struct {
-		query string
-		want  []string
-	}{
+	cases := map[string]filtered{
 		"newest first, baselines hidden":    {"", []string{"c-6", "c-5", "c-4", "c-3", "c-2"}},
 		"baselines on request":              {"includeBaselines=true", []string{"c-6", "c-5", "c-4", "c-3", "c-2", "c-1"}},
 		"baselines alone":                   {"type=Baseline", []string{"c-1"}},
@@ -46,14 +43,7 @@ func TestChangeFilters(t *testing.T) {
 		"since takes the same moment":       {"since=" + at(5, 250), []string{"c-6", "c-5"}},
 		"since does not take the one later": {"since=" + at(5, 251), []string{"c-6"}},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := ids(list[view.ChangeRow](t, f, "/api/v1/changes?"+tc.query).Items, func(c view.ChangeRow) string { return c.ID })
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("?%s (-want +got):\n%s", tc.query, diff)
-			}
-		})
-	}
+	checkListing(t, f, "/api/v1/changes?", cases, func(c view.ChangeRow) string { return c.ID })
 }
 
 // at returns the time of aChange(n) plus some milliseconds, for a query.
@@ -62,12 +52,24 @@ func at(n, milliseconds int) string {
 	return url.QueryEscape(moment.In(time.FixedZone("", 2*3600)).Format(time.RFC3339Nano))
 }
 
-func ids[V any](items []V, id func(V) string) []string {
-	got := []string{}
-	for _, item := range items {
-		got = append(got, id(item))
+// filtered is a query and the records that it lists.
+type filtered struct {
+	query string
+	want  []string
+}
+
+// checkListing compares what a listing has for each query.
+func checkListing[V any](t *testing.T, f *fixture, listing string, cases map[string]filtered, id func(V) string) {
+	t.Helper()
+	for name, tc := range cases {
+		got := []string{}
+		for _, item := range list[V](t, f, listing+tc.query).Items {
+			got = append(got, id(item))
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: ?%s (-want +got):\n%s", name, tc.query, diff)
+		}
 	}
-	return got
 }
 
 func TestReloadFilters(t *testing.T) {
@@ -90,10 +92,7 @@ func TestReloadFilters(t *testing.T) {
 		r.Cluster = "edge"
 		r.Causes[0].Config = reloader.Config{Cluster: "hub", Kind: reloader.ConfigMap, Namespace: "shared", Name: "rules"}
 	})
-	cases := map[string]struct {
-		query string
-		want  []string
-	}{
+	cases := map[string]filtered{
 		"newest first":                 {"", []string{"r-6", "r-5", "r-4", "r-3", "r-2", "r-1"}},
 		"cluster":                      {"cluster=east", []string{"r-5"}},
 		"namespace":                    {"namespace=bank", []string{"r-5"}},
@@ -110,14 +109,7 @@ func TestReloadFilters(t *testing.T) {
 		"what a change led to":         {"change=" + aChange(3).ID, []string{"r-3"}},
 		"since is when it was decided": {"since=" + at(4, 1250), []string{"r-6", "r-5", "r-4"}},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := ids(list[view.Reload](t, f, "/api/v1/reloads?"+tc.query).Items, func(r view.Reload) string { return r.ID })
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("?%s (-want +got):\n%s", tc.query, diff)
-			}
-		})
-	}
+	checkListing(t, f, "/api/v1/reloads?", cases, func(r view.Reload) string { return r.ID })
 }
 
 func TestWorkloadFilters(t *testing.T) {
@@ -132,10 +124,7 @@ func TestWorkloadFilters(t *testing.T) {
 	follower := aWorkload("edge", "proxy")
 	follower.Edges[0].Config = reloader.Config{Cluster: "hub", Kind: reloader.ConfigMap, Namespace: "shared", Name: "rules"}
 	f.records.PutWorkload(follower)
-	cases := map[string]struct {
-		query string
-		want  []string
-	}{
+	cases := map[string]filtered{
 		"by namespace and name": {"", []string{"local/bank/Deployment/till", "local/edge/Deployment/proxy", "east/shop/DaemonSet/api", "local/shop/Deployment/api", "local/shop/Deployment/cart"}},
 		"cluster":               {"cluster=east", []string{"east/shop/DaemonSet/api"}},
 		"namespace":             {"namespace=bank", []string{"local/bank/Deployment/till"}},
@@ -149,14 +138,7 @@ func TestWorkloadFilters(t *testing.T) {
 		"config name":           {"configName=password&namespace=shop", []string{"local/shop/Deployment/api", "local/shop/Deployment/cart"}},
 		"both of the same edge": {"configKind=ConfigMap&configName=password", []string{}},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := ids(list[view.Workload](t, f, "/api/v1/workloads?"+tc.query).Items, workloadID)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("?%s (-want +got):\n%s", tc.query, diff)
-			}
-		})
-	}
+	checkListing(t, f, "/api/v1/workloads?", cases, workloadID)
 }
 
 func workloadID(w view.Workload) string {

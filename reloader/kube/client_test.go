@@ -7,17 +7,20 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // TestKubeconfigBeforeThePodsOwnCluster: a kubeconfig, by flag or environment, wins over the cluster of the pod.
@@ -152,5 +155,45 @@ func TestRequestMetrics(t *testing.T) {
 	taken.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "rest_client_requests_total", Help: "Another."}))
 	if err := RegisterRequestMetrics(taken); err == nil {
 		t.Error("a name that is taken is no error")
+	}
+}
+
+// TestServing: of the pods of a namespace, one that is ready and whose container says where its API is.
+func TestServing(t *testing.T) {
+	pod := func(name, container, port string, ready corev1.ConditionStatus) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: container, Ports: []corev1.ContainerPort{{Name: "metrics", ContainerPort: 9090}, {Name: port, ContainerPort: 8080}}}}},
+			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+		}
+	}
+	pods := []corev1.Pod{
+		pod("a", "nats", "api", corev1.ConditionTrue), pod("b", "reroll", "ingest", corev1.ConditionTrue),
+		pod("c", "reroll", "api", corev1.ConditionFalse), pod("e", "reroll", "api", corev1.ConditionTrue), pod("d", "reroll", "api", corev1.ConditionTrue),
+	}
+	for n, want := range map[int]string{0: "", 2: "", 3: "c", 4: "e", 5: "d"} {
+		if name, port := serving(slices.Clone(pods[:n])); name != want || want != "" && port != 8080 {
+			t.Errorf("of the first %d: %q at port %d, want %q", n, name, port, want)
+		}
+	}
+}
+
+// TestPodsOfAnEndedTerm: a process that leads no more annotates no pod, runs no command, although that begins with a GET, and calls none.
+func TestPodsOfAnEndedTerm(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("request %s %s", r.Method, r.URL) }))
+	t.Cleanup(server.Close)
+	c := newCluster(&connection{config: &rest.Config{Host: server.URL}})
+	if err := c.makeClients(); err != nil {
+		t.Fatal(err)
+	}
+	c.fence.close()
+	pods, pod := NewPods(c), workload.RunningPod{Name: "web-a"}
+	_, called := pods.Servers(t.Context())
+	for what, err := range map[string]error{
+		"refresh": pods.Refresh(t.Context(), pod, "1"), "exec": pods.Exec(t.Context(), pod, "main", []string{"reload"}), "call": called,
+	} {
+		if !errors.Is(err, ErrLeadershipLost) {
+			t.Errorf("%s: error %v", what, err)
+		}
 	}
 }

@@ -1,16 +1,24 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -123,5 +131,82 @@ func TestScopeOfNamespaces(t *testing.T) {
 		if c.scope.narrow(&o); o.FieldSelector != c.fields || c.scope.selects() != c.selects {
 			t.Errorf("%s: fields %q, selects %t: %s", name, o.FieldSelector, c.scope.selects(), c.reason)
 		}
+	}
+}
+
+// TestBehind: what was handled counts by its version, and so does what was deleted.
+func TestBehind(t *testing.T) {
+	ref := reloader.WorkloadRef{Kind: "Deployment", Namespace: "a", Name: "web"}
+	there := census{namespace: "a", versions: map[reloader.WorkloadRef]string{ref: "9"}, lists: map[string]string{"Deployment": "12"}}
+	gone := census{namespace: "a", lists: map[string]string{"Deployment": "12"}}
+	cases := map[string]struct {
+		reason string
+		known  string
+		now    census
+		want   []reloader.WorkloadRef
+	}{
+		"not known":     {"its creation was not handed on", "", there, []reloader.WorkloadRef{ref}},
+		"older":         {"its change was not", "8", there, []reloader.WorkloadRef{ref}},
+		"as it was":     {"numbers are compared, not texts", "9", there, nil},
+		"newer":         {"it has changed since the list", "10", there, nil},
+		"gone":          {"its end was not handed on", "9", gone, []reloader.WorkloadRef{ref}},
+		"made since":    {"it is newer than the list", "13", gone, nil},
+		"not listed":    {"nothing is known of kinds that the API server does not serve", "9", census{namespace: "a"}, nil},
+		"another place": {"other namespaces do not count", "9", census{namespace: "b", lists: gone.lists}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := &watcher{handled: map[reloader.WorkloadRef]string{}}
+			if tc.known != "" {
+				w.handled[ref] = tc.known
+			}
+			if diff := cmp.Diff(tc.want, w.behind(tc.now)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestWatchControl: whether there is something or nothing is told once it is known, late if need be.
+func TestWatchControl(t *testing.T) {
+	frozen := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap, Namespace: "ops"}, Data: map[string]string{control.Key: "freeze: {}"},
+	}
+	cases := map[string]struct {
+		objects []runtime.Object
+		late    bool
+		want    string
+	}{
+		"a freeze":            {[]runtime.Object{frozen}, false, "freeze: {}"},
+		"nothing":             {nil, false, ""},
+		"a freeze, seen late": {[]runtime.Object{frozen}, true, "freeze: {}"},
+		"nothing, seen late":  {nil, true, ""},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset(test.objects...)
+			var refuse atomic.Bool
+			refuse.Store(test.late)
+			client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return refuse.Load(), nil, errors.New("no right")
+			})
+			wait := time.Minute
+			if test.late {
+				wait = 50 * time.Millisecond
+			}
+			said := make(chan string, 8)
+			c := newCluster(&connection{client: client, Namespace: "ops"})
+			err := c.watchControl(t.Context(), wait, func(data map[string]string) { said <- data[control.Key] })
+			if (err != nil) != test.late {
+				t.Fatalf("error %v", err)
+			}
+			if n := len(said); test.late && n > 0 {
+				t.Fatalf("%d answers although nobody knows", n)
+			}
+			refuse.Store(false)
+			if got := <-said; got != test.want || len(said) > 0 {
+				t.Errorf("heard %q, and %d more; want %q once", got, len(said), test.want)
+			}
+		})
 	}
 }
