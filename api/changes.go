@@ -88,9 +88,11 @@ func (a *server) reloadsIn(s *sight, change *reloader.Change) []*reloader.Reload
 
 // changeRow gathers what came of a change.
 func (a *server) changeRow(s *sight, c *reloader.Change) view.ChangeRow {
-	row := view.ChangeRow{Change: *c, Reloads: []view.Reload{}, Pending: []view.PendingReload{}}
+	row := view.ChangeRow{Change: *c, Reloads: []reloader.Reload{}, Pending: []view.PendingReload{}}
 	for _, r := range a.reloadsIn(s, c) {
-		row.Reloads = append(row.Reloads, view.Summarize(r))
+		short := *r
+		short.Causes = nil
+		row.Reloads = append(row.Reloads, short)
 	}
 	config := projection.KeyOf(c.Cluster, c.Config)
 	state, ok := a.records.Config(config)

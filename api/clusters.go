@@ -24,8 +24,11 @@ func (a *server) listClusters(ctx context.Context, in *listClustersInput) (*list
 	same := func(c *view.Cluster) view.Cluster { return *c }
 	return listing(ctx, a, "clusters", in.Paging, in.ClusterFilter, same, func(from string, limit int) (page projection.Page[view.Cluster], err error) {
 		for _, c := range a.records.Clusters() {
+			if c.Name <= from || !is(in.Name, c.Name) || !sight.sees(c.Name, "") {
+				continue
+			}
 			v := view.FromCluster(c, now)
-			if c.Name <= from || !is(in.Name, c.Name) || !is(in.Health, v.Health) || !sight.sees(c.Name, "") {
+			if !is(in.Health, v.Health) {
 				continue
 			}
 			if len(page.Items) == limit {

@@ -27,11 +27,10 @@ func examples() map[string]any {
 		Old: reloader.Digest{KeyID: "k1", Sum: "0a1b"}, New: reloader.Digest{KeyID: "k1", Sum: "2c3d"}, Keys: keys, Candidates: alice,
 		Source: reloader.SourceAudit, RequestedAt: at, ReceivedAt: after(20), VerifiedAt: after(60),
 	}
-	reload := view.FromReload(&reloader.Reload{
+	reload := reloader.Reload{
 		ID:       "r-1",
 		Cluster:  "local",
 		Workload: cart,
-		UID:      "11aa22bb",
 		Dialect:  "reroll",
 		Strategy: "annotations",
 		Outcome:  reloader.ReasonReloaded,
@@ -39,9 +38,9 @@ func examples() map[string]any {
 			ChangeID: change.ID, Config: config, Why: reloader.ReasonAuto, Clause: "reroll.dev/auto", OldSum: "0a1b", NewSum: "2c3d", Keys: keys,
 			Candidates: alice, Source: reloader.SourceAudit, RequestedAt: at, ReceivedAt: after(20), VerifiedAt: after(60),
 		}},
-		Attempt: reloader.Attempt{Attempts: 1, Generation: 4, DecidedAt: after(1100), PatchedAt: after(1150)},
+		DecidedAt: after(1100), PatchedAt: after(1150),
 		Rollout: &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: after(1150), EndedAt: after(18_000)},
-	})
+	}
 	edge := reloader.Edge{
 		Config: config, Why: reloader.ReasonAuto, Clause: "reroll.dev/auto", Uses: []reloader.Use{{How: "envFrom", Container: "app"}},
 		Handled: reloader.Handled{KeyID: "k1", Sum: "2c3d", How: reloader.ReasonReloaded, At: after(1150)},
@@ -58,17 +57,17 @@ func examples() map[string]any {
 	}
 	status := &reloader.ClusterStatus{
 		Cluster: "local",
-		Process: reloader.Process{Version: "v0.1.0", Instance: "reroll-0", StartedAt: at.Add(-time.Hour), Ready: true},
+		Version: "v0.1.0", Instance: "reroll-0", StartedAt: at.Add(-time.Hour), Ready: true,
 		At:      at,
 		Backlog: reloader.Backlog{Workloads: 1},
 		Hearing: reloader.Hearing{SweptAt: at.Add(-time.Minute), Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at}}},
 	}
 	state := &projection.ClusterState{Name: "local", Status: status, Workloads: 1}
 	workload := view.FromWorkload(&record, state, at)
-	row := view.ChangeRow{Change: change, Reloads: []view.Reload{reload}, Pending: []view.PendingReload{}}
-	tally := view.NewTally(at, at.Add(time.Hour), time.Hour)
-	tally.AddChange(&change)
-	tally.AddReload(&reload.Reload)
+	row := view.ChangeRow{Change: change, Reloads: []reloader.Reload{reload}, Pending: []view.PendingReload{}}
+	records := projection.New(projection.Limits{})
+	records.AddChange(1, change)
+	records.AddReload(1, reload)
 	supposed := view.Supposed{
 		Key: projection.KeyOf("local", config), Dependents: []*reloader.WorkloadRecord{&record}, Clusters: map[string]*projection.ClusterState{"local": state}, Now: at,
 	}
@@ -80,7 +79,7 @@ func examples() map[string]any {
 		},
 		"list-clusters": onePage(view.FromCluster(state, at)),
 		"get-self":      view.Self{Authenticated: true, User: "alice", Groups: []string{"developers"}, Version: "v0.1.0"},
-		"get-stats":     tally.Stats(),
+		"get-stats":     view.Count(records.Figures(), at, at.Add(2*time.Second), func(projection.Subject) bool { return true }),
 		"list-impact":   view.Impacts{List: onePage(view.FromSupposed(supposed)), Complete: true},
 	}
 }

@@ -177,7 +177,6 @@ func aReload(n int) reloader.Reload {
 		ID:       fmt.Sprintf("r-%d", n),
 		Cluster:  "local",
 		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"},
-		UID:      "w-1",
 		Dialect:  "stakater",
 		Strategy: "env-vars",
 		Outcome:  reloader.ReasonReloaded,
@@ -186,7 +185,7 @@ func aReload(n int) reloader.Reload {
 			OldSum: c.Old.Sum, NewSum: c.New.Sum, Keys: c.Keys, Candidates: c.Candidates, Source: c.Source,
 			RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt, Container: "app",
 		}},
-		Attempt: reloader.Attempt{Attempts: 1, Generation: int64(n), DecidedAt: c.VerifiedAt.Add(time.Second), PatchedAt: c.VerifiedAt.Add(1100 * time.Millisecond)},
+		DecidedAt: c.VerifiedAt.Add(time.Second), PatchedAt: c.VerifiedAt.Add(1100 * time.Millisecond), LatencySeconds: 1.35,
 	}
 }
 
@@ -215,11 +214,10 @@ func aStatus() reloader.ClusterStatus {
 	return reloader.ClusterStatus{
 		Cluster: "local",
 		UID:     "u-0",
-		Process: reloader.Process{Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true},
+		Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true,
 		At:      now,
 		Hearing: reloader.Hearing{Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: now}}, Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: now}}, SweptAt: now.Add(-time.Minute)},
-		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRetrying: 1}},
-		Brakes:  reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=till", Until: now.Add(time.Hour), Reason: "audit"}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: now.Add(time.Hour)}}},
+		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRetrying: 1}, Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=till", Until: now.Add(time.Hour), Reason: "audit"}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: now.Add(time.Hour)}}},
 	}
 }
 

@@ -56,7 +56,7 @@ func TestImpactReachesFollowers(t *testing.T) {
 	f := newFixture(t)
 	f.followRules()
 	frozen := aStatus()
-	frozen.Cluster, frozen.Freeze = "c3", reloader.Freeze{Frozen: true, Reason: "a sale"}
+	frozen.Cluster, frozen.Freeze = "c3", &reloader.Pause{Reason: "a sale"}
 	f.records.PutCluster(frozen)
 	impact := impactOf(t, f, rulesPath)
 	got := map[string]string{}
@@ -97,7 +97,7 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 	change := f.followRules()
 	own, shared := reloader.Config{Kind: rules.Kind, Namespace: "edge", Name: rules.Name}, rules
 	proxy := aFollower("c2", "proxy", own, shared, followedRules)
-	proxy.Edges[2].Pending, proxy.Hold = change.ID, &reloader.Hold{Reason: reloader.ReasonRateLimited, Since: start, Due: start.Add(time.Hour)}
+	proxy.Edges[2].Pending, proxy.Hold = change.ID, &reloader.Hold{Reason: reloader.ReasonLimited, Since: start, Due: start.Add(time.Hour)}
 	f.records.PutWorkload(proxy)
 	const path = "/api/v1/workloads/c2/edge/Deployment/proxy?"
 	const one = "configKind=ConfigMap&configName=rules"

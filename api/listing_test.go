@@ -80,7 +80,7 @@ func TestReloadFilters(t *testing.T) {
 		f.records.AddReload(uint64(n), r)
 	}
 	add(1, func(*reloader.Reload) {})
-	add(2, func(r *reloader.Reload) { r.Outcome = reloader.ReasonReverted; r.PatchedAt = time.Time{} })
+	add(2, func(r *reloader.Reload) { r.Outcome = reloader.ReasonAlreadyCurrent; r.PatchedAt = time.Time{} })
 	add(3, func(r *reloader.Reload) { r.Workload.Kind = "StatefulSet"; r.Causes[0].Config.Kind = reloader.Secret })
 	add(4, func(r *reloader.Reload) {
 		second := r.Causes[0]
@@ -98,7 +98,7 @@ func TestReloadFilters(t *testing.T) {
 		"namespace":                    {"namespace=bank", []string{"r-5"}},
 		"name":                         {"name=till", []string{"r-5"}},
 		"kind":                         {"kind=StatefulSet", []string{"r-3"}},
-		"outcome":                      {"outcome=Reverted", []string{"r-2"}},
+		"outcome":                      {"outcome=AlreadyCurrent", []string{"r-2"}},
 		"config kind of any cause":     {"configKind=Secret", []string{"r-4", "r-3"}},
 		"config name of any cause":     {"configName=password", []string{"r-4"}},
 		"both of the same cause":       {"configKind=ConfigMap&configName=password", []string{}},
@@ -109,7 +109,7 @@ func TestReloadFilters(t *testing.T) {
 		"what a change led to":         {"change=" + aChange(3).ID, []string{"r-3"}},
 		"since is when it was decided": {"since=" + at(4, 1250), []string{"r-6", "r-5", "r-4"}},
 	}
-	checkListing(t, f, "/api/v1/reloads?", cases, func(r view.Reload) string { return r.ID })
+	checkListing(t, f, "/api/v1/reloads?", cases, func(r reloader.Reload) string { return r.ID })
 }
 
 func TestWorkloadFilters(t *testing.T) {
@@ -153,7 +153,7 @@ func TestCursorOfDroppedRecordsIsGone(t *testing.T) {
 		f.records.AddChange(uint64(n), aChange(n))
 		switch n {
 		case 10: // both point at sequence 6, which is the oldest kept after 15
-			reloads = list[view.Reload](t, f, "/api/v1/reloads?limit=5").Metadata.Continue
+			reloads = list[reloader.Reload](t, f, "/api/v1/reloads?limit=5").Metadata.Continue
 			changes = list[view.ChangeRow](t, f, "/api/v1/changes?limit=5").Metadata.Continue
 		case 15, 16:
 			want := map[int]int{15: http.StatusOK, 16: http.StatusGone}[n]
@@ -171,7 +171,7 @@ func TestCursorIsBoundToItsListing(t *testing.T) {
 		f.records.AddChange(uint64(n), aChange(n))
 		f.records.PutWorkload(aWorkload("shop", fmt.Sprint(n)))
 	}
-	cursor := list[view.Reload](t, f, "/api/v1/reloads?limit=1&name=cart").Metadata.Continue
+	cursor := list[reloader.Reload](t, f, "/api/v1/reloads?limit=1&name=cart").Metadata.Continue
 	cases := map[string]struct {
 		target string
 		code   int

@@ -136,7 +136,7 @@ func TestExplainTellsNoChangeThatIsNotShown(t *testing.T) {
 	}{
 		"not shared":           {rules, reloader.Edge{Config: rules, Why: reloader.ReasonNotShared, Handled: reloader.Handled{How: reloader.ReasonBaseline, At: start}}},
 		"shared until a while": {rules, reloader.Edge{Config: rules, Why: reloader.ReasonNotShared, Handled: reloader.Handled{How: reloader.ReasonReloaded, KeyID: "k", Sum: "new", At: start}}},
-		"may not be followed":  {followedRules, reloader.Edge{Config: followedRules, Why: reloader.ReasonFollowed}},
+		"may not be followed":  {followedRules, reloader.Edge{Config: followedRules, Why: reloader.ReasonNamed}},
 	} {
 		f := newFixture(t)
 		f.followRules()
@@ -170,7 +170,7 @@ func TestOneSetNeedsAttention(t *testing.T) {
 		}
 	}
 	want := map[verdict.State]func(*reloader.WorkloadRecord){
-		verdict.UpToDate:      func(*reloader.WorkloadRecord) {},
+		verdict.UpToDate:      func(r *reloader.WorkloadRecord) { r.Edges[0].Restarts = "it is used as env" },
 		verdict.Failed:        holds(reloader.ReasonRefused),
 		verdict.Held:          holds(reloader.ReasonOutsideWindow),
 		verdict.Frozen:        holds(reloader.ReasonFrozen),
@@ -194,6 +194,9 @@ func TestOneSetNeedsAttention(t *testing.T) {
 	unsettled := map[string]verdict.Verdict{}
 	for _, w := range list[view.Workload](t, f, "/api/v1/workloads?unsettled=true").Items {
 		unsettled[w.Workload.Name] = w.Verdict
+	}
+	if only := list[view.Workload](t, f, "/api/v1/workloads?restarts=true").Items; len(only) != 1 || only[0].Workload.Name != "uptodate" {
+		t.Errorf("of those whose strategy cannot be kept, the list has %+v", only)
 	}
 	for state := range want {
 		name := strings.ToLower(string(state))

@@ -45,9 +45,9 @@ type listReloadsInput struct {
 	ReloadFilter
 }
 
-func (a *server) listReloads(ctx context.Context, in *listReloadsInput) (*listed[view.Reload], error) {
+func (a *server) listReloads(ctx context.Context, in *listReloadsInput) (*listed[reloader.Reload], error) {
 	sight := a.reach(ctx)
-	return listing(ctx, a, "reloads", in.Paging, in.ReloadFilter, view.FromReload,
+	return listing(ctx, a, "reloads", in.Paging, in.ReloadFilter, func(r *reloader.Reload) reloader.Reload { return *r },
 		func(from string, limit int) (projection.Page[reloader.Reload], error) {
 			return a.records.Reloads(from, limit, func(r *reloader.Reload) bool { return in.match(r) && sight.sees(r.Cluster, r.Workload.Namespace) })
 		})
@@ -59,7 +59,7 @@ type getReloadInput struct {
 }
 
 type reloadOutput struct {
-	Body view.Reload
+	Body reloader.Reload
 }
 
 func (a *server) getReload(ctx context.Context, in *getReloadInput) (*reloadOutput, error) {
@@ -80,5 +80,5 @@ func (a *server) getReload(ctx context.Context, in *getReloadInput) (*reloadOutp
 	case r == nil:
 		return nil, a.missing("reload")
 	}
-	return &reloadOutput{Body: view.FromReload(r)}, nil
+	return &reloadOutput{Body: *r}, nil
 }

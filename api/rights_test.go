@@ -163,12 +163,11 @@ func (f *fixture) shows(t *testing.T, group, cluster, namespace string, want boo
 }
 
 func (f *fixture) changeIn(cluster, namespace string) (id string) {
-	f.records.EachChange(func(c *reloader.Change) {
-		if c.Cluster == cluster && c.Config.Namespace == namespace {
-			id = c.ID
-		}
-	})
-	return id
+	page, err := f.records.Changes("", 1, func(c *reloader.Change) bool { return c.Cluster == cluster && c.Config.Namespace == namespace })
+	if err != nil || len(page.Items) == 0 {
+		return ""
+	}
+	return page.Items[0].ID
 }
 
 // TestEventsRespectRights: a stream tells of news in what its reader sees alone.

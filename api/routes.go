@@ -59,7 +59,7 @@ func mount(router chi.Router, a *server) *huma.OpenAPI {
 		"Each has its health with its problems, where its hints come from, how much waits, and freezes, pauses and windows.", everywhere(a, a.listClusters, listClusters))
 	get(h, "/api/v1/self", "get-self", "Get your user, and the version of the server", "Without authentication the user is empty.", a.getSelf)
 	get(h, "/api/v1/stats", "get-stats", "Get how many changes and reloads there were, and how long they took",
-		"The span is cut into buckets of whole seconds. Records that are no longer kept are not counted.", inPlace(a, a.getStats, listChanges, listReloads))
+		"Records that are no longer kept are not counted.", inPlace(a, a.getStats, listChanges, listReloads))
 	impact := operation(http.MethodPost, "/api/v1/impact", "list-impact", "List what would roll if each of several configs changed",
 		"For use before a merge. Rates, limits of how many roll at once, steps, and pauses that select by labels are not foretold.", http.StatusUnsupportedMediaType)
 	huma.Register(h, impact, a.listImpact)
@@ -108,14 +108,16 @@ func config() huma.Config {
 
 // marshalJSON writes v in one piece. It reports only faults of v: a client that is gone is not our fault.
 func marshalJSON(w io.Writer, v any) error {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
+	encoder := json.NewEncoder(patient{w})
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	_, _ = w.Write(body.Bytes())
-	return nil
+	return encoder.Encode(v)
+}
+
+type patient struct{ io.Writer }
+
+func (p patient) Write(data []byte) (int, error) {
+	_, _ = p.Writer.Write(data)
+	return len(data), nil
 }
 
 func document(spec *huma.OpenAPI) ([]byte, error) {

@@ -120,7 +120,7 @@ func TestScansTakeTurns(t *testing.T) {
 	cancel()
 	questions := map[string]func(context.Context) error{
 		"statistics": func(ctx context.Context) error {
-			_, err := a.getStats(ctx, &getStatsInput{Buckets: 1})
+			_, err := a.getStats(ctx, &getStatsInput{})
 			return err
 		},
 		"a listing": func(ctx context.Context) error {

@@ -43,7 +43,7 @@ func (a *server) late(now time.Time) []*projection.ClusterState {
 
 // silent reports whether a cluster has not been heard of lately.
 func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
-	h := verdict.OfCluster(c.Status, nil, now).Health
+	h := verdict.Heard(c.Status, now)
 	return h == verdict.Away || h == verdict.Unknown && a.records.CaughtUp()
 }
 

@@ -54,10 +54,15 @@ type StateFilter struct {
 	WorkloadFilter
 	State     view.State `query:"state" doc:"Only workloads in this state."`
 	Unsettled bool       `query:"unsettled" doc:"Only workloads that wait or need attention."`
+	Restarts  bool       `query:"restarts" doc:"Only workloads whose strategy is http, refresh or exec and that a change of some config would restart instead."`
 }
 
 func (f *StateFilter) match(v verdict.Verdict) bool {
 	return is(f.State, v.State) && (!f.Unsettled || !v.State.Settled())
+}
+
+func (f *StateFilter) matchRestarts(w *reloader.WorkloadRecord) bool {
+	return !f.Restarts || slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool { return e.Restarts != "" })
 }
 
 // clusterOf returns what looks up the cluster of a workload, once for each cluster.
@@ -83,7 +88,7 @@ func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*li
 	show := func(w *reloader.WorkloadRecord) view.Workload { return view.FromWorkload(w, clusterOf(w), now) }
 	match := func(w *reloader.WorkloadRecord) bool {
 		narrowed := in.State != "" || in.Unsettled
-		return in.WorkloadFilter.match(w) && sight.sees(w.Cluster, w.Workload.Namespace) && (!narrowed || in.StateFilter.match(verdict.Judge(view.CaseOf(w, clusterOf(w), now))))
+		return in.WorkloadFilter.match(w) && in.matchRestarts(w) && sight.sees(w.Cluster, w.Workload.Namespace) && (!narrowed || in.StateFilter.match(verdict.Judge(view.CaseOf(w, clusterOf(w), now))))
 	}
 	return listing(ctx, a, "workloads", in.Paging, in.StateFilter, show,
 		func(from string, limit int) (projection.Page[reloader.WorkloadRecord], error) {

@@ -179,7 +179,7 @@ func (d *roller) stand(t *tracked) {
 func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) next {
 	t := s.t
 	byItself := func(c reloader.Config) bool {
-		return verdicts[c].Reason == reloader.ReasonReverted || verdicts[c].Reason == reloader.ReasonPodsNewer
+		return verdicts[c].Rule == plan.Reverted || verdicts[c].Rule == plan.PodsNewer
 	}
 	if slices.ContainsFunc(out.Noted, byItself) {
 		if _, err := d.tracker.reread(ctx, s.w.Ref()); err != nil {

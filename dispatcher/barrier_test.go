@@ -72,7 +72,7 @@ func TestBarrier(t *testing.T) {
 		"a debounce window":           {settings: window, act: edit, pending: "waits until ", ends: func(b barred) { b.pass(time.Minute) }, rolls: 1},
 		"a request in a freeze, and after it": {
 			act: func(b barred) {
-				b.p.SetControl(control.Frozen(control.Freeze{}))
+				b.p.SetControl(control.Frozen(reloader.Pause{}))
 				annotate(b, `"reroll.dev/requested":"now"`)
 			},
 			held: reloader.ReasonFrozen, then: func(b barred) { b.p.SetControl(control.Control{}) }, rolls: 1,

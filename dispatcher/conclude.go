@@ -143,12 +143,10 @@ const maxAttempts = 12
 func (d *roller) holdBack(s *sitting, rolling []reloader.Config, err error) time.Duration {
 	reason := reloader.ReasonRetrying
 	switch fate := fateOf(err); {
-	case errors.As(err, &unmarkable{}):
-		reason = reloader.ReasonInvalid
 	case fate == fateGone:
 		d.tracker.forgetGone(s.t, s.w.Ref())
 		return 0
-	case fate == fateNever || apierrors.IsInvalid(err):
+	case fate == fateNever || apierrors.IsInvalid(err) || errors.As(err, &unmarkable{}):
 		reason = reloader.ReasonRefused
 	}
 	d.lock().holdBack(s, rolling, reason, err.Error())
@@ -173,11 +171,11 @@ func (b *board) holdBack(s *sitting, rolling []reloader.Config, reason reloader.
 		b.metrics.Held(reason)
 	}
 	r := b.scribe.rolled(done{s: s, rolled: rolling, state: t.state, outcome: reason})
-	r.Message, r.Attempts = message, t.attempts
+	r.Message = message
 	if first && reason != reloader.ReasonRetrying && len(rolling) > 0 {
 		b.records.finish(s.w, r)
 	}
-	b.logFailed(r)
+	b.logFailed(r, t.attempts)
 	b.recordQ.Add(s.w.Ref())
 }
 

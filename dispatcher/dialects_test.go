@@ -134,7 +134,7 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 			w.unscheduled(c.annotations)
 			w.failing(only("patch", "", errLost))
 			p := w.start()
-			p.SetControl(control.Frozen(control.Freeze{}))
+			p.SetControl(control.Frozen(reloader.Pause{}))
 			w.pass(time.Minute)
 			w.scheduledBy(dialect.NoScheduler)
 			w.failing(nil)

@@ -195,10 +195,10 @@ func (r *runners) Refresh(ctx context.Context, pod workload.RunningPod, value st
 }
 
 // Call asks a pod.
-func (r *runners) Call(ctx context.Context, pod workload.RunningPod, q dialect.Request, token string) ([]byte, error) {
+func (r *runners) Call(ctx context.Context, pod workload.RunningPod, q dialect.Request, secret map[string][]byte) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.calls = append(r.calls, fmt.Sprintf("%s %s %s:%s%s", pod.Name, q.Method, token, q.Port, q.Path))
+	r.calls = append(r.calls, fmt.Sprintf("%s %s %s:%s%s", pod.Name, q.Method, secret["token"], q.Port, q.Path))
 	p, err := r.find(ctx, pod)
 	if err != nil {
 		return nil, errors.New("no answer")
@@ -213,11 +213,14 @@ func (r *runners) Call(ctx context.Context, pod workload.RunningPod, q dialect.R
 
 // Exec asks a pod by a command.
 func (r *runners) Exec(ctx context.Context, pod workload.RunningPod, container string, command []string) error {
-	_, err := r.Call(ctx, pod, dialect.Request{Method: "POST", Port: container, Path: "/" + fmt.Sprint(command)}, "")
+	_, err := r.Call(ctx, pod, dialect.Request{Method: "POST", Port: container, Path: "/" + fmt.Sprint(command)}, nil)
 	return err
 }
 
-// Token returns the name of the Secret and of its namespace.
-func (r *runners) Token(_ context.Context, namespace, secret string) (string, error) {
-	return namespace + "/" + secret, nil
+// Secret returns a token: the name of the Secret and of its namespace.
+func (r *runners) Secret(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	if name == "gone" {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name)
+	}
+	return map[string][]byte{"token": []byte(namespace + "/" + name)}, nil
 }

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -91,7 +92,7 @@ func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason
 	}
 	pods = a.meant(pods)
 	d.askAll(ctx, s, a, pods)
-	return d.judge(ctx, did, a, pods)
+	return d.judge(did, a, pods)
 }
 
 // underWay returns the reload that is for the present content, or failed for it and is not to be tried again; nil if one must begin.
@@ -203,9 +204,12 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 	defer cancel()
 	var g errgroup.Group
 	g.SetLimit(maxAsking)
-	token, refused := "", error(nil)
-	if a.how.Token != "" && !time.Now().Before(a.first) {
-		token, refused = d.Pods.Token(ctx, s.w.Namespace, a.how.Token)
+	var secret map[string][]byte
+	var refused error
+	if a.how.Secret != "" && !time.Now().Before(a.first) {
+		if secret, refused = d.Pods.Secret(ctx, s.w.Namespace, a.how.Secret); refused != nil {
+			refused = errors.New("its credentials cannot be read: " + refused.Error()) // one that is not found is no pod that is gone
+		}
 	}
 	for _, p := range pods {
 		x := a.pods[p.UID]
@@ -223,7 +227,7 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 		g.Go(func() error {
 			began, err := time.Now(), refused
 			if err == nil {
-				err = d.asks.Do(ctx, p, func(ctx context.Context) error { return d.ask(ctx, a, p, x, token) })
+				err = d.asks.Do(ctx, p, func(ctx context.Context) error { return d.ask(ctx, a, p, secret) })
 			}
 			if ctx.Err() == nil && fateOf(err) != fateGone {
 				x.take(began, err)
@@ -236,10 +240,10 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 }
 
 // judge says how far the reload is after a step.
-func (d *roller) judge(ctx context.Context, did *done, a *asking, pods []workload.RunningPod) (reloader.Reason, time.Duration) {
+func (d *roller) judge(did *done, a *asking, pods []workload.RunningPod) (reloader.Reason, time.Duration) {
 	now, s := time.Now(), did.s
-	all, due := true, a.last
-	if !now.Before(due) {
+	waits, due := now.Before(a.last), a.last
+	if !waits {
 		due = now.Add(time.Minute)
 	}
 	for _, p := range pods {
@@ -248,10 +252,10 @@ func (d *roller) judge(ctx context.Context, did *done, a *asking, pods []workloa
 			return d.giveUp(did, a, why)
 		}
 		if !x.done(a) {
-			all, due = false, reloader.Earlier(due, x.next(a))
+			waits, due = true, reloader.Earlier(due, x.next(a))
 		}
 	}
-	if !all || now.Before(a.last) && !d.allProved(ctx, s.w, a) {
+	if waits {
 		a.due = due
 		return d.reloads(s.t, a, due.Sub(now))
 	}

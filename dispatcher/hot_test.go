@@ -171,8 +171,9 @@ func TestHotReloadsRestart(t *testing.T) {
 		"a config made after the pods": {hotHTTP, mounts, 1, func(r *runners) {
 			r.act = func() { r.must(r.delete(alice, app)); r.give("app", "2") }
 		}, "was created after pod pod-1 started", false},
-		"a pod that refuses": {hotHTTP, mounts, 2, func(r *runners) { r.fails("pod-2", refusal(true)) }, "pod pod-2: answered no", false},
-		"a pod that fails":   {hotHTTP, mounts, 2, func(r *runners) { r.fails("pod-1", errors.New("status 500")) }, "pod pod-1: status 500", false},
+		"a pod that refuses":    {hotHTTP, mounts, 2, func(r *runners) { r.fails("pod-2", refusal(true)) }, "pod pod-2: answered no", false},
+		"a Secret that is gone": {hotHTTP + `, reroll.dev/http-secret: gone`, mounts, 1, nil, `pod pod-1: its credentials cannot be read: secrets "gone" not found`, false},
+		"a pod that fails":      {hotHTTP, mounts, 2, func(r *runners) { r.fails("pod-1", errors.New("status 500")) }, "pod pod-1: status 500", false},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
 			r := w.run()

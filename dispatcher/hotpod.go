@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"context"
 	"errors"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,9 +20,6 @@ type asked struct {
 	// first one in a row did.
 	answered, tried, since time.Time
 	err                    error
-	// proved says that the pod has shown that it has the content. before is the metric before the first of the failed calls, if measured.
-	proved, measured bool
-	before           float64
 }
 
 // take takes note of a call that began at a time.
@@ -32,12 +28,12 @@ func (x *asked) take(began time.Time, err error) {
 		x.since = began
 	}
 	if x.tried, x.err = began, err; err == nil {
-		x.answered, x.measured = began, false
+		x.answered = began
 	}
 }
 
 // done reports whether the pod need not be asked any more.
-func (x *asked) done(a *asking) bool { return x.proved || x.err == nil && !x.answered.Before(a.last) }
+func (x *asked) done(a *asking) bool { return x.err == nil && !x.answered.Before(a.last) }
 
 // next returns when a pod that is not done must be asked the next time.
 func (x *asked) next(a *asking) time.Time {
@@ -88,9 +84,10 @@ func (a *asking) asked() *reloader.Asked {
 var errUnproved = errors.New("it answered, and reroll.dev/http-verify shows no new content")
 
 // ask asks one pod.
-func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, x *asked, token string) error {
-	h, began := a.how, time.Now()
-	call := func(r dialect.Request) ([]byte, error) { return d.Caller.Call(ctx, p, r, token) }
+func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, secret map[string][]byte) error {
+	h, began, before := a.how, time.Now(), 0.0
+	p.Refreshed = a.value() // what it is asked to take, also if it could not be touched
+	call := func(r dialect.Request) ([]byte, error) { return d.Caller.Call(ctx, p, r, secret) }
 	switch {
 	case h.Strategy == dialect.Refresh:
 		return d.Pods.Refresh(ctx, p, a.value())
@@ -100,36 +97,31 @@ func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, x *a
 		_, err := call(h.Reload)
 		return err
 	}
-	answer, err := call(h.Verify)
-	if err != nil || x.proves(a, answer) {
+	if h.Metric != "" {
+		answer, err := call(h.Verify)
+		if err != nil {
+			return err
+		}
+		before = sumOf(answer, h.Metric)
+	}
+	if _, err := call(h.Reload); err != nil {
 		return err
 	}
-	if _, err = call(h.Reload); err == nil {
-		answer, err = call(h.Verify)
-	}
-	if err == nil && !x.proves(a, answer) && (h.Metric != "" || !began.Before(a.last)) {
+	answer, err := call(h.Verify)
+	if late := h.Metric != "" || !began.Before(a.last); err == nil && late && !a.proves(before, answer) {
 		err = errUnproved
 	}
 	return err
 }
 
-// proves reports whether an answer of the pod shows that a call since the first that failed, or before, has brought the content. A metric proves that for
-// one call, and the versions of the configs for good.
-func (x *asked) proves(a *asking, answer []byte) bool {
-	if a.how.Metric == "" {
-		x.proved = true
-		for _, version := range a.versions {
-			number := regexp.MustCompile(`(^|[^0-9])` + regexp.QuoteMeta(version) + `([^0-9]|$)`)
-			x.proved = x.proved && version != "" && number.Match(answer)
-		}
-		return x.proved
+// proves reports whether an answer of a pod shows that it has the content: a metric that is larger than before, or the version of each config.
+func (a *asking) proves(before float64, answer []byte) bool {
+	if a.how.Metric != "" {
+		return sumOf(answer, a.how.Metric) > before
 	}
-	value := sumOf(answer, a.how.Metric)
-	if !x.measured {
-		x.measured, x.before = true, value
-		return false
-	}
-	return value > x.before
+	return !slices.ContainsFunc(a.versions, func(version string) bool {
+		return version == "" || !regexp.MustCompile(`(^|[^0-9])`+regexp.QuoteMeta(version)+`([^0-9]|$)`).Match(answer)
+	})
 }
 
 // sumOf returns the sum of the samples of a metric in the text format of Prometheus; 0 if there are none.
@@ -141,16 +133,4 @@ func sumOf(text []byte, metric string) (sum float64) {
 		}
 	}
 	return sum
-}
-
-// allProved reports whether every pod of w has proved that it has the content, or was created with it: also those that did not run yet.
-func (d *roller) allProved(ctx context.Context, w *workload.Workload, a *asking) bool {
-	if a.how.Verify.Path == "" || a.how.Metric != "" || len(a.pods) == 0 {
-		return false
-	}
-	pods, err := d.Workloads.Pods(ctx, w)
-	proved := func(name string) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Values(a.pods)), func(x *asked) bool { return x.proved && x.name == name })
-	}
-	return err == nil && pods.Known && !slices.ContainsFunc(pods.Of, func(p workload.Pod) bool { return !p.Ended && !p.Going && !proved(p.Name) })
 }

@@ -118,11 +118,11 @@ func TestHotReloadStrategies(t *testing.T) {
 	}{
 		"refresh": {`reroll.dev/strategy: refresh`, nil, reloader.ReasonRefreshed, 5 * time.Second, 0, ""},
 		"exec":    {`reroll.dev/strategy: exec, reroll.dev/exec-reload: '["nginx", "-s", "reload"]'`, nil, reloader.ReasonCalled, 2 * time.Minute, 2, "pod-1 POST :main/[nginx -s reload]"},
-		"token":   {post + `, reroll.dev/http-token: key`, nil, reloader.ReasonCalled, 2 * time.Minute, 2, "pod-1 POST main/key:80/r"},
+		"token":   {post + `, reroll.dev/http-secret: key`, nil, reloader.ReasonCalled, 2 * time.Minute, 2, "pod-1 POST main/key:80/r"},
 		"version": {post + `, reroll.dev/http-verify: "GET :80/v"`, func(r *runners, _ string) []byte {
 			obj, _ := r.read(app)
 			return []byte("version " + obj.GetResourceVersion() + ".")
-		}, reloader.ReasonVerified, 5 * time.Second, 0, "pod-1 GET :80/v"},
+		}, reloader.ReasonVerified, 2 * time.Minute, 2, "pod-1 GET :80/v"},
 		"another version": {post + `, reroll.dev/http-verify: "GET :80/v"`, func(r *runners, _ string) []byte {
 			obj, _ := r.read(app)
 			return []byte("version 1" + obj.GetResourceVersion())

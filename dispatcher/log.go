@@ -44,8 +44,8 @@ func (d *common) logRollout(ref reloader.WorkloadRef, r *rollout.Rollout) {
 }
 
 // logFailed logs a failed attempt to roll a workload.
-func (d *common) logFailed(r reloader.Reload) {
-	line := []any{"workload", r.Workload.String(), "reason", r.Outcome, "attempt", r.Attempts, "error", r.Message}
+func (d *common) logFailed(r reloader.Reload, attempts int) {
+	line := []any{"workload", r.Workload.String(), "reason", r.Outcome, "attempt", attempts, "error", r.Message}
 	if len(r.Causes) > 0 {
 		line = append(line, "changes", changesOf(r.Causes))
 		if r.Outcome != reloader.ReasonRetrying {

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/dispatcher"
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -310,7 +311,7 @@ func (m *model) freeze(on bool) {
 	m.did("frozen: %v", on)
 	m.control = control.Control{}
 	if on {
-		m.control = control.Frozen(control.Freeze{})
+		m.control = control.Frozen(reloader.Pause{})
 	}
 	for _, p := range m.running {
 		p.SetControl(m.control)

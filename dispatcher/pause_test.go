@@ -216,6 +216,23 @@ func (w *world) held(reason reloader.Reason) reloader.Hold {
 // TestBrakes: what holds workloads back, and lets them go.
 func TestBrakes(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
+		"a freeze is no latency": func(t *testing.T, w *world) {
+			p := w.usually()
+			w.failing(func(verb, _ string) error {
+				if verb == "patch" {
+					<-time.After(2 * time.Second)
+				}
+				return nil
+			})
+			p.SetControl(control.Frozen(reloader.Pause{}))
+			w.edit(alice, app, "2")
+			w.pass(time.Hour)
+			p.SetControl(control.Control{})
+			w.pass(time.Minute)
+			if r := w.store.reloadsOf(webRef); len(r) != 1 || r[0].LatencySeconds != 2 {
+				t.Errorf("reloads %+v, want one, with the latency of its patch", r)
+			}
+		},
 		// One that moved each time it had to be patched, and that something holds back now, is not rolling.
 		"restless workload takes nobodys place": func(t *testing.T, w *world) {
 			w.braked(turn.Limits{Concurrent: 1})

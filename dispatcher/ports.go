@@ -79,13 +79,13 @@ type Pods interface {
 	Refresh(ctx context.Context, pod workload.RunningPod, value string) error
 	// Exec runs a command in a container of pod. It fails if the command does.
 	Exec(ctx context.Context, pod workload.RunningPod, container string, command []string) error
-	// Token returns the value of the key token of a Secret.
-	Token(ctx context.Context, namespace, secret string) (string, error)
+	// Secret returns the data of a Secret.
+	Secret(ctx context.Context, namespace, name string) (map[string][]byte, error)
 }
 
-// Caller sends one request to a pod and returns its answer. An answer other than 2xx is an error; that of fateNever may not pass.
+// Caller sends one request to a pod, with the credentials of a Secret's data unless that is nil, and returns its answer. An answer other than 2xx is an error; that of fateNever may not pass.
 type Caller interface {
-	Call(ctx context.Context, pod workload.RunningPod, r dialect.Request, token string) (answer []byte, err error)
+	Call(ctx context.Context, pod workload.RunningPod, r dialect.Request, secret map[string][]byte) (answer []byte, err error)
 }
 
 // Delivery is a hint on loan from the stream.

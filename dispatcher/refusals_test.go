@@ -58,7 +58,6 @@ func TestDeadLetter(t *testing.T) {
 # HELP reroll_dead_letters Workloads that could not be patched and will not be without help, by reason.
 # TYPE reroll_dead_letters gauge
 reroll_dead_letters{reason="Failing"} 0
-reroll_dead_letters{reason="Invalid"} 0
 reroll_dead_letters{reason="Refused"} 0
 reroll_dead_letters{reason="ReloadFailed"} 0
 `

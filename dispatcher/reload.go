@@ -35,14 +35,13 @@ const maxRequested = 256
 // reload describes what became of t, as w had it, for causes.
 func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reason, decided time.Time, causes []reloader.Cause) reloader.Reload {
 	r := reloader.Reload{
-		Cluster:  x.Cluster,
-		Workload: w.Ref(),
-		UID:      string(w.UID),
-		Dialect:  t.dialect(),
-		Strategy: t.strategyName(),
-		Outcome:  outcome,
-		Attempt:  reloader.Attempt{DecidedAt: decided},
-		Causes:   causes,
+		Cluster:   x.Cluster,
+		Workload:  w.Ref(),
+		Dialect:   t.dialect(),
+		Strategy:  t.strategyName(),
+		Outcome:   outcome,
+		DecidedAt: decided,
+		Causes:    causes,
 	}
 	if h := t.plan.Chosen.Hot; h != nil && outcome != reloader.ReasonReloaded {
 		r.Strategy = h.Strategy
@@ -61,7 +60,7 @@ func (x *scribe) rolled(did done) reloader.Reload {
 		causes = append(causes, x.causes(t, c, t.edges.Get(c).causing())...)
 	}
 	r := x.reload(t, s.w, did.outcome, s.began, causes)
-	if r.Attempts = t.attempts + 1; r.Outcome == reloader.ReasonReloaded {
+	if r.Outcome == reloader.ReasonReloaded {
 		r.ID = x.rollID(t, did.state)
 	}
 	if r.Pods = t.asking.asked(); did.why != "" {
@@ -70,14 +69,13 @@ func (x *scribe) rolled(did done) reloader.Reload {
 	if hot := slices.Contains(reloader.HotReasons, r.Outcome); hot {
 		r.DecidedAt = t.asking.began
 		r.Message += fmt.Sprintf(" (%d of %d pods)", r.Pods.Answered, r.Pods.Asked)
-	} else if t.hold != nil && !slices.Contains(reloader.LagReasons, t.hold.Reason) {
-		r.HeldBy = t.hold.Reason
 	}
 	if len(did.rolled) == 0 {
 		r.Requested = strings.ToValidUTF8(s.requested[:min(len(s.requested), maxRequested)], "")
 	}
 	if did.patched != nil {
-		r.PatchedAt, r.Generation = did.at, did.patched.Generation
+		r.PatchedAt = did.at
+		r.LatencySeconds = r.Took(t.hold != nil && !slices.Contains(reloader.LagReasons, t.hold.Reason))
 	}
 	return r
 }

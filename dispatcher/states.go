@@ -43,7 +43,7 @@ func (l *states) kept(ref reloader.WorkloadRef) bool {
 func (l *states) adopt(t *tracked, p *dialect.Plan) {
 	ref := t.w.Ref()
 	uid := string(targetOf(t.w, p).UID)
-	state, err := applied.ParseLedger(l.texts[ref], uid)
+	state, err := applied.Parse(l.texts[ref], uid, nil)
 	if err != nil {
 		l.Logger.Warn("the ledger's entry of a workload counts for nothing", "workload", ref.String(), "error", err)
 		state = applied.State{}
@@ -176,7 +176,7 @@ func (b *board) merge(entries map[reloader.WorkloadRef]string) {
 			b.states.texts[ref] = text
 			continue
 		}
-		state, err := applied.ParseLedger(text, t.state.Workload)
+		state, err := applied.Parse(text, t.state.Workload, nil)
 		if err != nil {
 			b.states.change(ref)
 			continue

@@ -17,7 +17,7 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 	s := reloader.ClusterStatus{
 		Cluster: d.Cluster,
 		At:      now,
-		Process: reloader.Process{Ready: d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil},
+		Ready:   d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil,
 		Hearing: reloader.Hearing{Drift: d.metrics.Drift(), SweptAt: d.metrics.SweptAt()},
 	}
 	b := d.lock()
@@ -32,8 +32,9 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 			s.OldestPendingAt = earlierOf(s.OldestPendingAt, now.Add(-since))
 		}
 	}
-	f, frozen := b.gate.control.Freeze(now)
-	s.Freeze = reloader.Freeze{Frozen: frozen, Reason: f.Reason, Until: f.Until, By: f.By, Since: f.Since}
+	if f, frozen := b.gate.control.Freeze(now); frozen {
+		s.Freeze = &f
+	}
 	s.Pauses, s.Windows, s.ControlProblem = b.gate.pauses(now), b.gate.windows(now), b.gate.control.Problem
 	return s
 }
@@ -41,14 +42,12 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 // pauses returns those that have not ended.
 func (g *gate) pauses(now time.Time) (pauses []reloader.Pause) {
 	for _, p := range g.control.Pauses {
-		if !p.Until.After(now) {
-			continue
+		if len(p.Selector) > maxSelectorText {
+			p.Selector = p.Selector[:maxSelectorText] + "…"
 		}
-		selector := p.Selector
-		if len(selector) > maxSelectorText {
-			selector = selector[:maxSelectorText] + "…"
+		if p.On(now) {
+			pauses = append(pauses, p)
 		}
-		pauses = append(pauses, reloader.Pause{Namespace: p.Namespace, Selector: selector, Until: p.Until, Reason: p.Reason, By: p.By})
 	}
 	return pauses
 }

@@ -34,7 +34,7 @@ func TestStatus(t *testing.T) {
 			w.must(err)
 			w.braked(turn.Limits{Windows: []control.Window{window}})
 			p := w.usually()
-			if s := p.Status(); !s.Ready || s.Workloads != 1 || s.Pending != 0 || s.Held != nil || s.Freeze.Frozen || s.Notifies || !s.At.Equal(time.Now()) {
+			if s := p.Status(); !s.Ready || s.Workloads != 1 || s.Pending != 0 || s.Held != nil || s.Freeze != nil || s.Notifies || !s.At.Equal(time.Now()) {
 				t.Errorf("at rest: %+v", s)
 			}
 			until, ended := time.Now().Add(48*time.Hour).UTC().Truncate(time.Second), time.Now().Add(-time.Hour).Format(time.RFC3339)
@@ -46,7 +46,7 @@ func TestStatus(t *testing.T) {
 			w.edit(alice, app, "2")
 			w.pass(time.Minute)
 			s := p.Status()
-			if diff := cmp.Diff(reloader.Freeze{Frozen: true, Reason: "incident 7", Until: until}, s.Freeze); diff != "" {
+			if diff := cmp.Diff(&reloader.Pause{Reason: "incident 7", Until: until}, s.Freeze); diff != "" {
 				t.Errorf("freeze (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(map[reloader.Reason]int{reloader.ReasonFrozen: 1}, s.Held); diff != "" || s.Pending != 1 {
@@ -62,11 +62,11 @@ func TestStatus(t *testing.T) {
 				t.Errorf("windows: %+v", s.Windows)
 			}
 			p.SetControl(control.Parse(map[string]string{control.Key: "windows: ['CRON_TZ=UTC 0 3 * * * 1h']"}))
-			if s := p.Status(); s.Freeze.Frozen || s.Pauses != nil || len(s.Windows) != 1 || !strings.Contains(s.Windows[0].Schedule, "0 3") {
+			if s := p.Status(); s.Freeze != nil || s.Pauses != nil || len(s.Windows) != 1 || !strings.Contains(s.Windows[0].Schedule, "0 3") {
 				t.Errorf("thawed, and in another window: %+v", s)
 			}
 			p.SetControl(control.Parse(map[string]string{control.Key: "{"}))
-			if s := p.Status(); !s.Freeze.Frozen || s.ControlProblem == "" {
+			if s := p.Status(); s.Freeze == nil || s.ControlProblem == "" {
 				t.Errorf("what cannot be read freezes nothing: %+v", s)
 			}
 		},

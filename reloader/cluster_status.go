@@ -14,21 +14,16 @@ type ClusterStatus struct {
 	At        time.Time `json:"updatedAt,omitzero" doc:"When it last published its status, by its own clock. Absent if it never has."`
 	// StoredAt is when the status was stored, by the clock of where it is read. It is not on the wire, and zero if unknown.
 	StoredAt time.Time `json:"-"`
-	Process
-	Hearing
-	Backlog
-	Brakes
-}
 
-// Process is the process that dispatches for a cluster.
-type Process struct {
 	Version   string    `json:"version,omitempty" doc:"The version of its dispatcher."`
 	Instance  string    `json:"instance,omitempty" doc:"The dispatcher's name among its replicas."`
 	StartedAt time.Time `json:"startedAt,omitzero" doc:"When the dispatcher started."`
 	Ready     bool      `json:"ready" doc:"Whether every dependency has a baseline, so that no edit can be missed."`
 	DryRun    bool      `json:"dryRun,omitempty" doc:"Whether nothing is written to the cluster."`
 	Notifies  bool      `json:"notifies,omitempty" doc:"Whether a webhook is called in the place of every roll."`
-	Faults    []Fault   `json:"faults,omitempty" doc:"The parts of the dispatcher's process that are not well."`
+	Faults    []string  `json:"faults,omitempty" doc:"What is wrong with the dispatcher's process, part by part, for people." example:"nats: no servers available"`
+	Hearing
+	Backlog
 }
 
 // Hearing says how a dispatcher hears of changes. Sources and Drift are those since StartedAt.
@@ -40,21 +35,17 @@ type Hearing struct {
 	Drift   int64          `json:"drift,omitempty" doc:"How many changes the resync alone has found since the dispatcher started: what the sources missed."`
 }
 
-// Backlog counts workloads: those that are opted in, those of them that wait to be rolled, and these by reason.
+// Backlog counts workloads, and has what people hold back.
 type Backlog struct {
 	Workloads       int            `json:"workloads" doc:"How many workloads are opted in."`
 	Pending         int            `json:"pending,omitempty" doc:"How many of them wait to be rolled."`
 	Held            map[Reason]int `json:"held,omitempty" doc:"The number of those by reason."`
 	OldestPendingAt time.Time      `json:"oldestPendingAt,omitzero" doc:"When the oldest change that still waits for a roll was verified. Changes that held workloads wait for do not count, unless patches fail or a limit is on. Absent if there is none."`
 	HintsPending    int64          `json:"hintsPending,omitempty" doc:"How many hints were stored and not done yet when they were last counted, at most some 15 s before updatedAt."`
-}
-
-// Brakes are what people hold back.
-type Brakes struct {
-	Freeze         Freeze   `json:"freeze,omitzero" doc:"The freeze of the whole cluster. Absent if there is none."`
-	Pauses         []Pause  `json:"pauses,omitempty" doc:"The pauses that have not ended."`
-	Windows        []Window `json:"windows,omitempty" doc:"The maintenance windows. If there are any, reloads wait for one."`
-	ControlProblem string   `json:"controlProblem,omitempty" doc:"Why the ConfigMap reroll-control cannot be read, so that everything is frozen. Absent if it can."`
+	Freeze          *Pause         `json:"freeze,omitempty" doc:"The pause of the whole cluster, which may have no end. Absent if there is none."`
+	Pauses          []Pause        `json:"pauses,omitempty" doc:"The pauses of some workloads that have not ended."`
+	Windows         []Window       `json:"windows,omitempty" doc:"The maintenance windows. If there are any, reloads wait for one."`
+	ControlProblem  string         `json:"controlProblem,omitempty" doc:"Why the ConfigMap reroll-control cannot be read, so that everything is frozen. Absent if it can."`
 }
 
 // Lag returns how old the oldest change was at that time that is still on its way to a workload; 0 if there was none.
@@ -63,12 +54,6 @@ func (s ClusterStatus) Lag() time.Duration {
 		return 0
 	}
 	return max(0, s.At.Sub(s.OldestPendingAt).Round(time.Millisecond))
-}
-
-// Fault is a part of a process that is not well, and why.
-type Fault struct {
-	Part   string `json:"part" doc:"The part's name." example:"nats"`
-	Reason string `json:"reason" doc:"What is wrong with it, for people."`
 }
 
 // SourceStatus is what came from one source of hints.
@@ -83,41 +68,22 @@ type FeedStatus struct {
 	Address string    `json:"address" doc:"Where the API server is."`
 	State   string    `json:"state" doc:"What canaries show: waiting, none has come back yet; heard, they come back; notSetUp, none ever came back from any API server, and none has to; silent, they are accepted and do not come back; refused, they are not accepted." example:"heard"`
 	LastAt  time.Time `json:"lastAt,omitzero" doc:"When a canary last came back. Absent if none has."`
-	// Quiet are sorted by kind.
-	Quiet []QuietKind `json:"quiet,omitempty" doc:"The kinds of config whose canaries do not come back. Absent if those of all kinds do."`
+	// Quiet are sorted.
+	Quiet []ConfigKind `json:"quiet,omitempty" doc:"The kinds of config whose canaries do not come back. Absent if those of all kinds do."`
 }
 
-// QuietKind is a kind of config whose audit events do not come in from an API server.
-type QuietKind struct {
-	Kind   ConfigKind `json:"kind" doc:"The kind."`
-	LastAt time.Time  `json:"lastAt,omitzero" doc:"When the last canary of that kind came back. Absent if none has since the dispatcher started."`
-}
-
-// Freeze holds back every reload of a cluster.
-type Freeze struct {
-	Frozen bool      `json:"frozen" doc:"Whether all reloads are held back."`
-	Reason string    `json:"reason,omitempty" doc:"The reason that the user gave for the freeze."`
-	Until  time.Time `json:"until,omitzero" doc:"When it ends by itself. Absent if never."`
-	By     string    `json:"by,omitempty" doc:"Who froze it. Absent if that is not known."`
-	Since  time.Time `json:"since,omitzero" doc:"When it was frozen. Absent if that is not known."`
-}
-
-// At returns f as it is at a time: none if it has ended.
-func (f Freeze) At(now time.Time) Freeze {
-	if !f.Frozen || !f.Until.IsZero() && !f.Until.After(now) {
-		return Freeze{}
-	}
-	return f
-}
-
-// Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match.
+// Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match. One of all workloads is a freeze.
 type Pause struct {
 	Namespace string    `json:"namespace,omitempty" doc:"The namespace whose workloads are held back. Absent if those of all are."`
 	Selector  string    `json:"selector,omitempty" doc:"The label selector of the workloads. Absent if it selects all." example:"app=cart"`
-	Until     time.Time `json:"until" doc:"When it ends."`
+	Until     time.Time `json:"until,omitzero" doc:"When it ends by itself. Absent if never: only a freeze has no end."`
 	Reason    string    `json:"reason,omitempty" doc:"The reason that the user gave for the pause."`
 	By        string    `json:"by,omitempty" doc:"Who paused them. Absent if that is not known."`
+	Since     time.Time `json:"since,omitzero" doc:"When they were paused. Absent if that is not known."`
 }
+
+// On reports whether p holds back anything at a time. No pause does not.
+func (p *Pause) On(now time.Time) bool { return p != nil && (p.Until.IsZero() || p.Until.After(now)) }
 
 // Window is a recurring time that lets reloads go. If a cluster has any, reloads wait for one.
 type Window struct {

@@ -11,47 +11,30 @@ type Reason string
 // The reasons.
 const (
 	// Why a change asks for a reload.
-	ReasonNamed     Reason = "Named"
-	ReasonAuto      Reason = "Auto"
-	ReasonTypedAuto Reason = "TypedAuto"
-	ReasonSearch    Reason = "Search"
-	// ReasonRequested: a user asks for the reload.
-	ReasonRequested Reason = "Requested"
-	// ReasonFollowed: the config is one of another cluster.
-	ReasonFollowed Reason = "Followed"
-	// ReasonSelected: the labels of the config match a selector.
-	ReasonSelected Reason = "Selected"
+	ReasonNamed  Reason = "Named"
+	ReasonAuto   Reason = "Auto"
+	ReasonSearch Reason = "Search"
 	// Why a change does not ask for one.
-	ReasonNotOptedIn     Reason = "NotOptedIn"
-	ReasonConfigIgnored  Reason = "ConfigIgnored"
-	ReasonExcluded       Reason = "Excluded"
-	ReasonConfigUnmarked Reason = "ConfigUnmarked"
-	ReasonNotReferenced  Reason = "NotReferenced"
+	ReasonNotOptedIn    Reason = "NotOptedIn"
+	ReasonNotReferenced Reason = "NotReferenced"
+	ReasonUnselected    Reason = "Unselected"
+	ReasonIgnored       Reason = "Ignored"
 	// ReasonNotShared is that of a config of another namespace.
 	ReasonNotShared Reason = "NotShared"
-	// ReasonWorkloadIgnored and ReasonConfigUnselected switch one side off altogether.
-	ReasonWorkloadIgnored  Reason = "WorkloadIgnored"
-	ReasonConfigUnselected Reason = "ConfigUnselected"
 	// ReasonKeysUnused is that of a change of keys that do not matter to the workload.
 	ReasonKeysUnused Reason = "KeysUnused"
 	// Outcomes of a reload.
 	ReasonReloaded       Reason = "Reloaded"
 	ReasonAlreadyCurrent Reason = "AlreadyCurrent"
 	ReasonPodsNewer      Reason = "PodsNewer"
-	ReasonReverted       Reason = "Reverted"
 	ReasonDryRun         Reason = "DryRun"
 	ReasonRefused        Reason = "Refused"
-	ReasonInvalid        Reason = "Invalid"
-	ReasonWorkloadGone   Reason = "WorkloadGone"
 	ReasonRetrying       Reason = "Retrying"
 	ReasonBaseline       Reason = "Baseline"
 	// ReasonAppeared is that of a config that was created after pods had started without it.
 	ReasonAppeared Reason = "Appeared"
-	// ReasonSuspended and ReasonFinished are those of CronJobs and Jobs that nothing must be started of.
-	ReasonSuspended Reason = "Suspended"
-	ReasonFinished  Reason = "Finished"
-	// ReasonNamespaceEnds is why a deletion rolls nothing.
-	ReasonNamespaceEnds Reason = "NamespaceEnds"
+	// ReasonDormant is that of a suspended CronJob or Job, and of a finished Job: nothing must be started.
+	ReasonDormant Reason = "Dormant"
 	// ReasonNotified: a webhook was called instead.
 	ReasonNotified Reason = "Notified"
 	// ReasonVerified, ReasonCalled and ReasonRefreshed are those of pods that took the new content without a restart.
@@ -67,12 +50,8 @@ const (
 	ReasonOutsideWindow    Reason = "OutsideWindow"
 	ReasonTooSoon          Reason = "TooSoon"
 	ReasonFlapping         Reason = "Flapping"
-	ReasonRateLimited      Reason = "RateLimited"
-	// ReasonConcurrencyLimited: as many workloads as may are rolling out.
-	ReasonConcurrencyLimited Reason = "ConcurrencyLimited"
-	// ReasonWaitingForNamespace: rolls of other workloads of the namespace, which the API server does not answer, have all workers that the
-	// namespace may have.
-	ReasonWaitingForNamespace Reason = "WaitingForNamespace"
+	// ReasonLimited: a limit on rolls, which the message names.
+	ReasonLimited Reason = "Limited"
 	// ReasonMissingConfig: something is missing without which no pod of the workload starts.
 	ReasonMissingConfig Reason = "MissingConfig"
 	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
@@ -126,42 +105,30 @@ const (
 
 // Reasons describes every reason. docs/reasons-and-events.md and the schema of the API are made of it.
 var Reasons = []ReasonInfo{
-	{ReasonNamed, asks, "names the config in its list", "", ""},
-	{ReasonAuto, asks, "asks for every config it references", "", ""},
-	{ReasonTypedAuto, asks, "asks for every referenced config of this kind", "", ""},
+	{ReasonNamed, asks, "names the config, or selects it by its labels", "", ""},
+	{ReasonAuto, asks, "asks for every config, or every one of this kind, that it references", "", ""},
 	{ReasonSearch, asks, "searches its references, and the config has the match annotation", "", ""},
-	{ReasonSelected, asks, "selects the config by its labels", "", ""},
-	{ReasonFollowed, asks, "follows the config of another cluster", "", ""},
-	{ReasonRequested, asks, "rolls because a user requested it", "", ""},
 	{ReasonNotOptedIn, declines | recorded, "has no annotation that asks for this config", "Add an [annotation](annotations.md), such as `reroll.dev/auto: \"true\"`.", ""},
 	{ReasonNotReferenced, declines | recorded, "asks for referenced configs, and no container or volume references this one", "Reference it in the pod template, or name it in `reroll.dev/configmaps` or `reroll.dev/secrets`.", ""},
-	{ReasonExcluded, declines | recorded, "excludes the config", "To include it, remove it from the exclude list.", ""},
-	{ReasonWorkloadIgnored, declines | recorded, "has the ignore annotation itself", "To roll it, remove the annotation.", ""},
-	{ReasonConfigIgnored, declines | recorded, "is not affected because the config has the ignore annotation", "To roll for it, remove the annotation.", ""},
-	{ReasonConfigUnmarked, declines | recorded, "searches its references, and the config lacks the match annotation", "Put `reloader.stakater.com/match: \"true\"` on the config.", ""},
-	{ReasonConfigUnselected, declines | recorded, "is not affected because the resource label selector does not select the config", "Check `scope.resourceLabelSelector`.", ""},
+	{ReasonUnselected, declines | recorded, "does not select the config, which lacks the label or annotation for it", "Put `reloader.stakater.com/match: \"true\"` or the label on the config, or check `scope.resourceLabelSelector`.", ""},
+	{ReasonIgnored, declines | recorded, "ignores the config, because an annotation on it or on the config says so", "To roll it, remove the annotation, or the config from its list.", ""},
 	{ReasonNotShared, declines | recorded, "names a config in another namespace, and that config does not exist or is not shared with this namespace", "The owner of the config puts `reroll.dev/share-with` on it.", ""},
 	{ReasonKeysUnused, declines | recorded, "asks for this config, and only keys that do not count have changed", "Check `reroll.dev/keys` on the workload.", ""},
-	{ReasonAlreadyCurrent, ends | recorded | newest, "already had the mark of this content", "", ""},
+	{ReasonAlreadyCurrent, ends | recorded | newest, "already runs with this content", "", ""},
 	{ReasonBaseline, ends, "was first seen with this content", "", ""},
 	{ReasonAppeared, ends, "does not roll when a config is created", "Run `reroll reload` if its pods need the config, or set `reload.onCreate`.", "reroll reload {workload}"},
 	{ReasonDryRun, ends | recorded, "would have been rolled; this is a dry run", "Set `dryRun: false`.", ""},
-	{ReasonFailing, ends | holds | recorded | deadLetter | lags, "is retried every five minutes, because many patches in a row failed", "Read the error in `reroll explain`. `reroll retry` tries at once.", "reroll retry {workload}"},
-	{ReasonFinished, ends | recorded, "has finished, and no pod of it runs with the old content", "", ""},
-	{ReasonInvalid, ends | holds | recorded | deadLetter, "has a pod template that Reroll cannot write its mark into", "Fix the error that `reroll explain` shows.", "reroll retry {workload}"},
-	{ReasonNamespaceEnds, ends | recorded, "is in a namespace that is being deleted", "", ""},
+	{ReasonFailing, ends | holds | recorded | deadLetter | lags, "is retried every five minutes, because many patches in a row failed", "Fix the error that `reroll explain` shows, then `reroll retry`.", "reroll retry {workload}"},
+	{ReasonDormant, ends | recorded, "is suspended or has finished; what it starts later reads the new content", "", ""},
 	{ReasonNotified, ends | recorded, "was reported to the webhook instead of being rolled", "Check the receiver of the webhook.", ""},
 	{ReasonVerified, ends | recorded | newest | hot, "reloaded in its running pods, with proof", "", ""},
 	{ReasonCalled, ends | recorded | newest | hot, "was asked to reload in its running pods, which answered without an error", "", ""},
 	{ReasonRefreshed, ends | recorded | newest | hot, "got the new files in its running pods, and watches them itself", "", ""},
-	{ReasonReloadFailed, ends | holds | recorded | deadLetter, "could not reload in its running pods, and an annotation forbids a restart", "Fix what `reroll explain` shows, or remove `reroll.dev/http-fallback`; then `reroll retry`.", "reroll retry {workload}"},
+	{ReasonReloadFailed, ends | holds | recorded | deadLetter, "could not reload in its running pods, and an annotation forbids a restart", "Fix the error that `reroll explain` shows, or remove `reroll.dev/http-fallback`. Then `reroll retry`.", "reroll retry {workload}"},
 	{ReasonPaused, ends | holds, "got a new mark, and rolls when its pause period ends", "Wait.", ""},
 	{ReasonPodsNewer, ends | recorded | newest, "has only pods that started after the change", "", ""},
-	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched because the API server refused permanently", "Fix the error that `reroll explain` shows, such as a missing permission; then `reroll retry`.", "reroll retry {workload}"},
+	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched because the API server refuses permanently, or its pod template has no place for the mark", "Fix the error that `reroll explain` shows, then `reroll retry`.", "reroll retry {workload}"},
 	{ReasonReloaded, ends | recorded, "got a new mark and rolls", "", ""},
-	{ReasonReverted, ends | recorded | newest, "already runs with the content that the config was reverted to", "", ""},
-	{ReasonSuspended, ends | recorded, "is suspended, and starts with the new content when resumed", "", ""},
-	{ReasonWorkloadGone, ends, "is gone or no longer asks for this config", "", ""},
 	{ReasonReloading, holds, "is reloading in its running pods", "Wait.", ""},
 	{ReasonRetrying, holds | lags, "could not be patched yet, and is retried", "Wait. It becomes `Failing` if it lasts.", ""},
 	{ReasonFrozen, holds, "is held back because all reloads are frozen", "`reroll status` says why. `reroll resume -A` ends it.", ""},
@@ -169,12 +136,10 @@ var Reasons = []ReasonInfo{
 	{ReasonOutsideWindow, holds, "is held back because no maintenance window is open", "Wait, or change the window.", "reroll reload {workload}"},
 	{ReasonTooSoon, holds, "is held back because it was rolled less than the minimum interval ago", "Wait, or lower `reroll.dev/min-interval` or `rolloutLimits.minReloadInterval`.", ""},
 	{ReasonFlapping, holds, "is held back because something seems to keep changing its config", "Stop the writer that `reroll get changes` shows; see [the alert](alerts-and-metrics.md#rerollflapping).", "reroll get reloads -n {namespace}"},
-	{ReasonRateLimited, holds | lags, "is held back by the limit on reloads per minute", "Wait, or raise `rolloutLimits.reloadsPerMinute`.", ""},
-	{ReasonConcurrencyLimited, holds | lags, "is held back until fewer workloads roll out at the same time", "Wait, or raise `rolloutLimits.maxConcurrentRollouts`.", ""},
-	{ReasonWaitingForNamespace, holds | lags, "is held back because the API server does not answer patches of other workloads in its namespace", "Check the API server, and admission webhooks of this namespace.", ""},
+	{ReasonLimited, holds | lags, "is held back by a limit on rolls", "Wait, or raise the limit that the message names.", ""},
 	{ReasonMissingConfig, holds, "is held back because a config or key that its pods require is missing", "Create what the hold names, or remove the reference.", ""},
 	{ReasonWaitingForStep, holds, "is held back until the workloads before it have rolled out", "Wait for the rollouts that the message names.", "reroll status"},
-	{ReasonHalted, holds, "is held back because the same change failed to roll out on an earlier workload", "Correct the config, or fix or `reroll retry` the stalled workload; see [rollouts](rollouts.md#after-a-reload).", "reroll status"},
+	{ReasonHalted, holds, "is held back because the same change failed to roll out on an earlier workload", "Correct the config, or fix or `reroll retry` the stalled workload; see [rollouts](rollouts.md#stop-after-a-failed-rollout).", "reroll status"},
 	{ReasonRolling, rollsOut, "is rolling out", "", ""},
 	{ReasonRolledOut, rollsOut | decided, "runs the new template with all its pods", "", ""},
 	{ReasonStalled, rollsOut | decided, "did not roll out in time", "Check its new pods; see [the alert](alerts-and-metrics.md#rerollrolloutsstalled).", ""},

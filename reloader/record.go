@@ -70,8 +70,7 @@ type WorkloadRecord struct {
 	Dialect  string      `json:"dialect" doc:"Whose annotations it carries." example:"stakater"`
 	Strategy string      `json:"strategy" doc:"How marks are written on it." example:"env-vars"`
 	Edges    []Edge      `json:"dependencies,omitempty" doc:"The configs that it asks for."`
-	// Dormant is Suspended or Finished.
-	Dormant Reason `json:"dormant,omitempty" doc:"Why it does not roll in its present state, such as suspended or finished. Absent if it rolls."`
+	Dormant  bool        `json:"dormant,omitempty" doc:"Whether it is suspended or has finished, so that it does not roll in its present state."`
 	// Keys are as the annotation lists them; see dialect.ParseKeys.
 	Keys      string    `json:"countingKeys,omitempty" doc:"The keys of its configs whose change matters, as its annotation lists them. Absent for every key."`
 	Shortened bool      `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`

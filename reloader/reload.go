@@ -29,7 +29,6 @@ type Reload struct {
 	ID        string      `json:"id" doc:"Identifies the reload." example:"r-mfrggzdfmztwq2lk"`
 	Cluster   string      `json:"cluster" doc:"The cluster that the workload is in."`
 	Workload  WorkloadRef `json:"workload" doc:"The workload of the decision."`
-	UID       string      `json:"uid" doc:"The UID of the workload."`
 	Dialect   string      `json:"dialect,omitempty" doc:"Whose annotations asked for the reload." example:"stakater"`
 	Strategy  string      `json:"strategy,omitempty" doc:"How the mark was written." example:"env-vars"`
 	Outcome   Reason      `json:"outcome" doc:"What became of the reload."`
@@ -39,7 +38,10 @@ type Reload struct {
 	Requested string      `json:"requested,omitempty" doc:"The value of the annotation reroll.dev/requested, if that asked for the reload and not a change; then there are no causes."`
 	Pods      *Asked      `json:"pods,omitempty" doc:"The running pods that were to take the content without a restart. Absent for other strategies."`
 	Shortened bool        `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
-	Attempt
+	DecidedAt time.Time   `json:"decidedAt" doc:"When the debounce window closed and the work began."`
+	PatchedAt time.Time   `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
+	// LatencySeconds is that of Took.
+	LatencySeconds float64 `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, by the clocks of two machines; from decidedAt if something held the reload back on purpose, such as a freeze. Absent if either is."`
 }
 
 // Asked counts pods that were to take new content without a restart.
@@ -50,20 +52,11 @@ type Asked struct {
 	Names    []string `json:"failedPods,omitempty" doc:"The names of the first of those that did not."`
 }
 
-// Attempt is how a reload was made.
-type Attempt struct {
-	DecidedAt  time.Time `json:"decidedAt" doc:"When the debounce window closed and the work began."`
-	PatchedAt  time.Time `json:"patchedAt,omitzero" doc:"When the API server had accepted the patch. Absent if nothing was written."`
-	Attempts   int       `json:"attempts,omitempty" minimum:"0" doc:"How many times the patch was tried."`
-	HeldBy     Reason    `json:"heldBy,omitempty" doc:"What held the reload back on purpose until decidedAt, such as a freeze. Absent if nothing did."`
-	Generation int64     `json:"generation,omitempty" doc:"The workload's metadata.generation after the patch."`
-}
-
-// Latency returns how long Reroll took until the patch: from the earliest request behind it, or from the end of the wait if something held it
-// back on purpose. ok is false if either end is not known.
-func (r Reload) Latency() (took time.Duration, ok bool) {
+// Took returns the seconds from the earliest request behind the reload until its patch, or from the end of the wait if something held it back on
+// purpose; 0 if either is not known.
+func (r Reload) Took(heldBack bool) float64 {
 	from := r.DecidedAt
-	if r.HeldBy == "" {
+	if !heldBack {
 		from = time.Time{}
 		for _, c := range r.Causes {
 			if from.IsZero() || !c.RequestedAt.IsZero() && c.RequestedAt.Before(from) {
@@ -71,7 +64,15 @@ func (r Reload) Latency() (took time.Duration, ok bool) {
 			}
 		}
 	}
-	return r.PatchedAt.Sub(from), !from.IsZero() && !r.PatchedAt.IsZero()
+	if from.IsZero() || r.PatchedAt.IsZero() {
+		return 0
+	}
+	return r.PatchedAt.Sub(from).Seconds()
+}
+
+// Latency returns LatencySeconds, and whether it is known.
+func (r Reload) Latency() (took time.Duration, ok bool) {
+	return time.Duration(r.LatencySeconds * float64(time.Second)), r.LatencySeconds != 0
 }
 
 // Rollout is what became of a workload after it was given a new template.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,6 +48,27 @@ func TestReloadIDStandsForWorkloadAndContent(t *testing.T) {
 			t.Errorf("%s has the ID of %s", name, twin)
 		}
 		seen[got] = name
+	}
+}
+
+// TestTook: the time counts from the earliest request, and without what held the reload back on purpose.
+func TestTook(t *testing.T) {
+	decided := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	r := reloader.Reload{DecidedAt: decided, PatchedAt: decided.Add(time.Second), Causes: []reloader.Cause{
+		{RequestedAt: decided.Add(-2 * time.Second)}, {RequestedAt: decided.Add(-5 * time.Second)}, {},
+	}}
+	unpatched, unrequested := r, r
+	unpatched.PatchedAt, unrequested.Causes = time.Time{}, nil
+	for name, c := range map[string]struct {
+		reload   reloader.Reload
+		heldBack bool
+		want     float64
+	}{
+		"at once": {r, false, 6}, "after a freeze": {r, true, 1}, "not patched": {unpatched, true, 0}, "no request": {unrequested, false, 0},
+	} {
+		if got := c.reload.Took(c.heldBack); got != c.want {
+			t.Errorf("%s: %v s, want %v", name, got, c.want)
+		}
 	}
 }
 

@@ -51,12 +51,11 @@ var (
 		ID:        "r-1",
 		Cluster:   "blue",
 		Workload:  storage,
-		UID:       "u-2",
 		Dialect:   "stakater",
 		Strategy:  "env-vars",
 		Outcome:   reloader.ReasonReloaded,
 		Message:   "rolled",
-		Attempt:   reloader.Attempt{Attempts: 2, Generation: 5, DecidedAt: at, PatchedAt: at.Add(time.Second), HeldBy: reloader.ReasonFrozen},
+		DecidedAt: at, PatchedAt: at.Add(time.Second), LatencySeconds: 1.5,
 		Rollout:   rolledOut,
 		Requested: "new certificates", Pods: &reloader.Asked{Asked: 3, Answered: 2, Failed: 1, Names: []string{"web-1"}},
 		Shortened: true,
@@ -75,7 +74,7 @@ var (
 		Standing:  reloader.Standing{LastReload: "r-1", Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Rolls: 7, Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute), Attempts: 12}},
 		UpdatedAt: at,
 		Gaps:      reloader.Gaps{Problems: []string{"bad pattern"}, Missing: []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}}, Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}}},
-		Dormant:   reloader.ReasonSuspended,
+		Dormant:   true,
 		Keys:      "used,*.yaml,!debug*",
 		Edges: []reloader.Edge{{
 			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Restarts: "it is used as env", Pending: "c-2",
@@ -91,11 +90,10 @@ var (
 		Cluster:   "blue",
 		UID:       "u-9",
 		Namespace: "ops",
-		Process:   reloader.Process{Version: "v1.2.3", Instance: "reroll-0", StartedAt: at, Ready: true, DryRun: true, Notifies: true, Faults: []reloader.Fault{{Part: "nats", Reason: "away"}}},
-		At:        at.Add(time.Hour),
-		Hearing:   reloader.Hearing{Source: "auto", Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at.Add(time.Minute)}}, Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute), Quiet: []reloader.QuietKind{{Kind: reloader.Secret, LastAt: at}}}}, SweptAt: at.Add(3 * time.Minute), Drift: 2},
-		Backlog:   reloader.Backlog{Workloads: 5, Pending: 3, Held: map[reloader.Reason]int{reloader.ReasonFrozen: 2}, OldestPendingAt: at.Add(-time.Minute), HintsPending: 41},
-		Brakes:    reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Reason: "release", Until: at.Add(2 * time.Hour), By: "alice", Since: at}, Pauses: []reloader.Pause{{Namespace: "shop", Selector: "app=cart", Until: at.Add(3 * time.Hour), Reason: "sale", By: "bob"}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: at.Add(4 * time.Hour)}}, ControlProblem: "ConfigMap reroll-control: control.yaml: unknown field"},
+		Version:   "v1.2.3", Instance: "reroll-0", StartedAt: at, Ready: true, DryRun: true, Notifies: true, Faults: []string{"nats: away"},
+		At:      at.Add(time.Hour),
+		Hearing: reloader.Hearing{Source: "auto", Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at.Add(time.Minute)}}, Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute), Quiet: []reloader.ConfigKind{reloader.Secret}}}, SweptAt: at.Add(3 * time.Minute), Drift: 2},
+		Backlog: reloader.Backlog{Workloads: 5, Pending: 3, Held: map[reloader.Reason]int{reloader.ReasonFrozen: 2}, OldestPendingAt: at.Add(-time.Minute), HintsPending: 41, Freeze: &reloader.Pause{Namespace: "shop", Selector: "app=cart", Reason: "release", Until: at.Add(2 * time.Hour), By: "alice", Since: at}, Pauses: []reloader.Pause{{Namespace: "shop", Selector: "app=cart", Until: at.Add(3 * time.Hour), Reason: "sale", By: "bob", Since: at}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: at.Add(4 * time.Hour)}}, ControlProblem: "ConfigMap reroll-control: control.yaml: unknown field"},
 	}
 	wholeWant = reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Config{prices}, Numbers: []uint64{1795323600000000000}}
 	wholeCopy = reloader.Copy{Owner: "blue", Target: "green", Config: prices, Change: wholeChange, Refused: "no", Answers: 1795323600000000000, At: at}

@@ -14,15 +14,11 @@ import (
 // have exact versions, and no port is open to other machines: the API has no authentication. cmd/reroll/app looks up the flags.
 func TestComposeFile(t *testing.T) {
 	loader, err := tools.Path(t.Context(), "compose")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), loader, "../docker-compose.yaml")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var project struct {
 		Services map[string]struct {
 			Image string
@@ -31,9 +27,7 @@ func TestComposeFile(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(out, &project); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out, &project))
 	exact := regexp.MustCompile(`:v?[0-9]+\.[0-9]+\.[0-9]+(-k3s[0-9]+)?$`)
 	for name, service := range project.Services {
 		if !exact.MatchString(service.Image) {

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +14,7 @@ import (
 
 // TestConfigKinds: whatever works by kind of config knows every row of the table.
 func TestConfigKinds(t *testing.T) {
-	rbac, err := os.ReadFile("../helm/reroll/templates/_rbac.tpl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rbac := read(t, "../helm/reroll/templates/_rbac.tpl")
 	for _, of := range reloader.ConfigKindTable {
 		if of.Kind.Info() != of {
 			t.Errorf("%s: the table has it twice", of.Kind)
@@ -30,7 +26,7 @@ func TestConfigKinds(t *testing.T) {
 		if err != nil || len(result.Hints) != 1 || result.Hints[0].Config.Kind != of.Kind {
 			t.Errorf("%s: an audit event gives %+v, %v", of.Kind, result, err)
 		}
-		if !strings.Contains(string(rbac), of.Resource) {
+		if !strings.Contains(rbac, of.Resource) {
 			t.Errorf("%s: the chart grants nothing on %s", of.Kind, of.Resource)
 		}
 		config := reloader.Config{Kind: of.Kind, Namespace: "shop", Name: "x"}

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
 )
 
 var (
@@ -22,28 +25,37 @@ var (
 	mdCode   = regexp.MustCompile("`[^`\n]*`")
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read returns the text of a file.
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	return string(text)
+}
+
 // documents returns the text of each document, by its path.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-co", "--exclude-standard", "*.md")
 	list.Dir = ".."
 	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	texts := map[string]string{}
 	for _, name := range strings.Fields(string(out)) {
 		if strings.Contains(name, "/testdata/") {
 			continue
 		}
-		content, err := os.ReadFile("../" + name)
-		if os.IsNotExist(err) {
+		if _, err := os.Stat("../" + name); os.IsNotExist(err) {
 			continue // it was deleted, and that is not committed yet
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[name] = string(content)
+		texts[name] = read(t, "../"+name)
 	}
 	return texts
 }
@@ -115,5 +127,92 @@ func TestLinkRulesCatch(t *testing.T) {
 	want := []string{"README.md: docs/b.md#other names no heading", "README.md: docs/c.md is not there", "docs/a.md: ../../x.md is not there"}
 	if !slices.Equal(got, want) {
 		t.Errorf("complaints %q, want %q", got, want)
+	}
+}
+
+// TestRulesAreInArchitecture: ARCHITECTURE.md has each rule of decision with its sentence, in the order in which they are asked.
+func TestRulesAreInArchitecture(t *testing.T) {
+	page := read(t, "../ARCHITECTURE.md")
+	var rules, sight strings.Builder
+	for _, r := range plan.Rules {
+		rules.WriteString("| `" + r.Name + "` | " + r.Says + " |\n")
+	}
+	for _, r := range applied.SightRules {
+		sight.WriteString("| `" + r.Name + "` | " + r.Says + " |\n")
+	}
+	for _, table := range []string{rules.String(), sight.String()} {
+		if !strings.Contains(page, table) {
+			t.Errorf("ARCHITECTURE.md does not have these rows:\n%s", table)
+		}
+	}
+}
+
+// TestShippingFiltersKeepWhatCounts: a documented filter that leaves out a resource would make its changes wait for the sweep.
+func TestShippingFiltersKeepWhatCounts(t *testing.T) {
+	page := read(t, "../docs/audit-events.md")
+	for _, resource := range []string{"configmaps", "secrets", "secretproviderclasspodstatuses"} {
+		if want := `$.objectRef.resource = "` + resource + `"`; !strings.Contains(page, want) {
+			t.Errorf("the subscription filter does not keep %s", want)
+		}
+	}
+	for field, test := range map[string]struct{ kept, dropped []string }{
+		"protoPayload.resourceName": {
+			kept: []string{
+				"core/v1/namespaces/shop/configmaps/settings", "core/v1/namespaces/shop/secrets",
+				"secrets-store.csi.x-k8s.io/v1/namespaces/shop/secretproviderclasspodstatuses/web-0",
+			},
+			dropped: []string{"core/v1/namespaces/shop/pods/web", "apps/v1/namespaces/shop/deployments/web", "core/v1/namespaces/secrets"},
+		},
+		"protoPayload.methodName": {
+			kept: []string{
+				"io.k8s.core.v1.configmaps.update", "io.k8s.core.v1.secrets.deletecollection",
+				"io.x-k8s.csi.secrets-store.v1.secretproviderclasspodstatuses.patch",
+			},
+			dropped: []string{"io.k8s.core.v1.secrets.list", "io.k8s.core.v1.secrets.get"},
+		},
+	} {
+		found := regexp.MustCompile(regexp.QuoteMeta(field) + `=~"([^"]+)"`).FindStringSubmatch(page)
+		if found == nil {
+			t.Errorf("the page has no filter of %s", field)
+			continue
+		}
+		filter, err := regexp.Compile(found[1])
+		if err != nil {
+			t.Errorf("%s: %v", field, err)
+			continue
+		}
+		for _, text := range test.kept {
+			if !filter.MatchString(text) {
+				t.Errorf("%s: the filter drops %s", field, text)
+			}
+		}
+		for _, text := range test.dropped {
+			if filter.MatchString(text) {
+				t.Errorf("%s: the filter keeps %s", field, text)
+			}
+		}
+	}
+}
+
+// TestVersions: what both the product and the pinned programs need has one version, so that a machine without caches compiles it once.
+func TestVersions(t *testing.T) {
+	requirement := regexp.MustCompile(`(?m)^(?:require)?\s+(\S+) (v\S+)`)
+	versions := map[string]string{}
+	shared := 0
+	for _, file := range []string{"../go.mod", "tools/pinned/go.mod"} {
+		text := read(t, file)
+		for _, m := range requirement.FindAllStringSubmatch(text, -1) {
+			switch before, known := versions[m[1]]; {
+			case !known:
+				versions[m[1]] = m[2]
+			case before != m[2]:
+				t.Errorf("%s has %s in go.mod and %s in tests/tools/pinned/go.mod: go get %[1]s@VERSION where it is older", m[1], before, m[2])
+			default:
+				shared++
+			}
+		}
+	}
+	if shared < 50 {
+		t.Errorf("only %d modules are in both files", shared)
 	}
 }

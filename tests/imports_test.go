@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 const module = "github.com/reroll-dev/reroll"
@@ -154,23 +152,6 @@ func TestRulesCatch(t *testing.T) {
 	}
 }
 
-func TestExemptionsAreNeeded(t *testing.T) {
-	packages := []imports{{ImportPath: module + "/api", Imports: []string{"k8s.io/client-go/rest"}}}
-	got := judge(packages, []exemption{
-		{"api", "k8s.io/client-go/rest", "made up"},
-		{"ingest", "k8s.io/client-go/rest", "made up"},
-		{"api", "k8s.io/client-go/kubernetes", ""},
-	})
-	want := []string{
-		"exemption ingest → k8s.io/client-go/rest is not needed: remove it",
-		"exemption api → k8s.io/client-go/kubernetes is not needed: remove it",
-		"exemption api → k8s.io/client-go/kubernetes has no reason",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("complaints (-want +got):\n%s", diff)
-	}
-}
-
 // judge returns a complaint for each import that breaks a rule without an exemption, and for each exemption without use.
 func judge(packages []imports, exempt []exemption) []string {
 	var complaints []string
@@ -214,17 +195,15 @@ func list(t *testing.T) []imports {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", module+"/...")
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var packages []imports
 	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p imports
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
 			break
-		} else if err != nil {
-			t.Fatal(err)
 		}
+		must(t, err)
 		packages = append(packages, p)
 	}
 	if len(packages) == 0 {

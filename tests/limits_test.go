@@ -4,7 +4,6 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,11 +15,11 @@ import (
 // limits are the numbers of docs/limits.md in the page's order: a package, then expressions of its constants.
 const limits = `reloader/dialect: maxListBytes maxItems MaxConfigs maxLiterals maxItemLength maxSelectorBytes maxSelectorRequirements MaxConfigs
 dispatcher: maxNamespaceEdges reloader/dialect: maxFollowed reloader: MaxWanted reloader/dialect: maxWindow maxPausePeriod maxPausePeriod
-reloader/control: maxWindows maxWindowText maxLength reloader: MaxWireBytes 8<<10 reloader/queue: historyPerSubject dispatcher: maxCauses
-dispatcher/actor: maxAuthors dispatcher: maxAttempts defaultWorkers/2 defaultWorkers maxAsking dispatcher/hot: perNode perNamespace inAll
-callTime maxAnswerBytes reloader/kube: execTime execBytes maxEvents reloader/control: maxPauses maxWindows maxText
-reloader/kube: MaxLedgerEntry maxPages maxPage ingest/webhook: maxTokens maxTokenLength admission: maxBodyBytes maxMemory maxConfigs
-api: DefaultRequestRate DefaultRequestRate*rateBurstSeconds maxStreams maxStreamsOfClient api/auth: failureRate failureBurst reviewQPS strangerQPS
+reloader/control: maxWindows maxWindowText maxLength reloader: MaxWireBytes 8<<10 reloader/queue: historyPerSubject dispatcher:
+maxAttempts defaultWorkers/2 defaultWorkers maxAsking dispatcher/hot: perNode perNamespace inAll
+callTime maxAnswerBytes reloader/kube: execTime execBytes maxEvents reloader/control: maxPauses maxWindows
+reloader/kube: maxPages maxPage ingest/webhook: maxTokens maxTokenLength admission: maxBodyBytes maxConfigs
+api: DefaultRequestRate DefaultRequestRate*rateBurstSeconds maxStreams maxStreamsOfClient
 api/projection: DefaultChanges DefaultReloads api: maxImpactConfigs maxImpactBody`
 
 var (
@@ -34,8 +33,7 @@ var (
 // TestLimitsAreDocumented: the tables of docs/limits.md have the numbers of the program.
 func TestLimitsAreDocumented(t *testing.T) {
 	var says, means []int64
-	page, err := os.ReadFile("../docs/limits.md")
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(read(t, "../docs/limits.md")) {
 		if cells := strings.Split(line, " | "); len(cells) == 3 {
 			for _, found := range limitNumber.FindAllStringSubmatch(cells[1], -1) {
 				n, _ := strconv.ParseInt(strings.ReplaceAll(found[1], ",", ""), 10, 64)
@@ -49,8 +47,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 			source.Reset()
 			files, _ := filepath.Glob("../" + dir + "/*.go")
 			for _, file := range files {
-				b, _ := os.ReadFile(file)
-				source.Write(b)
+				source.WriteString(read(t, file))
 			}
 			continue
 		}
@@ -71,7 +68,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 			t.Fatalf("%s is %d; the page has %d", word, n, says[min(len(means)-1, len(says)):])
 		}
 	}
-	if err != nil || len(says) > len(means) {
-		t.Errorf("nothing is behind %d: %v", says[len(means):], err)
+	if len(says) > len(means) {
+		t.Errorf("nothing is behind %d", says[len(means):])
 	}
 }

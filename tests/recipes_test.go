@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -24,17 +23,9 @@ var yamlFence = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 // TestRecipesAreUnderstood parses each manifest of docs/recipes.md and docs/hot-reload.md: what it says to Reroll is known, and Reroll has no complaint
 // about a workload.
 func TestRecipesAreUnderstood(t *testing.T) {
-	page, err := os.ReadFile("../docs/recipes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	guide, err := os.ReadFile("../docs/hot-reload.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page = append(page, guide...)
+	page := read(t, "../docs/recipes.md") + read(t, "../docs/hot-reload.md")
 	keys, workloads := annotationKeys(t), 0
-	for _, block := range yamlFence.FindAllStringSubmatch(string(page), -1) {
+	for _, block := range yamlFence.FindAllStringSubmatch(page, -1) {
 		n, complaints := judgeManifests(block[1], keys)
 		workloads += n
 		for _, complaint := range complaints {
@@ -48,14 +39,11 @@ func TestRecipesAreUnderstood(t *testing.T) {
 
 // TestProgramsAreUnderstood compiles what docs/hot-reload.md has for each program.
 func TestProgramsAreUnderstood(t *testing.T) {
-	page, err := os.ReadFile("../docs/hot-reload.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "../docs/hot-reload.md")
 	kind, _ := workload.KindNamed("Deployment")
 	code := regexp.MustCompile("`([^`]+)`")
 	strategy, programs := "", 0
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(page) {
 		if strings.HasPrefix(line, "#") {
 			_, strategy, _ = strings.Cut(strings.Trim(line, "`\n"), "reroll.dev/strategy: ")
 		}
@@ -81,9 +69,7 @@ func TestProgramsAreUnderstood(t *testing.T) {
 			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop", "annotations": annotations},
 			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "web"}}}}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
 		if plan.Chosen.Hot == nil || plan.Chosen.Hot.Strategy != strategy || len(plan.Problems) > 0 {
 			t.Errorf("%s with %v: %v", cells[1], annotations, plan.Problems)
@@ -197,12 +183,9 @@ var noAnnotations = []string{"reroll.dev/dispatcher", "reroll.dev/generation", "
 
 // TestAnnotationsAreDocumented: docs/annotations.md has every key that a dialect reads or writes.
 func TestAnnotationsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/annotations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "../docs/annotations.md")
 	for _, key := range annotationKeys(t) {
-		if !strings.Contains(string(page), "`"+key+"`") {
+		if !strings.Contains(page, "`"+key+"`") {
 			t.Errorf("docs/annotations.md does not have %s", key)
 		}
 	}
@@ -223,9 +206,7 @@ func annotationKeys(t *testing.T) (keys []string) {
 	grep := exec.CommandContext(t.Context(), "git", "grep", "-hE", "--untracked", `(OwnPrefix \+ "|"reroll\.dev/)`, "--", "reloader/*.go", "dispatcher/*.go", "admission/*.go", ":!*_test.go")
 	grep.Dir = ".."
 	out, err := grep.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, m := range ownKey.FindAllStringSubmatch(string(out), -1) {
 		keys = append(keys, dialect.OwnPrefix+m[1])
 	}

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func TestOneClusterDisplacesNoOther(t *testing.T) {
 			c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
 			c.Cluster = cluster
 			p.AddChange(seq, c)
-			p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: cluster, Attempt: reloader.Attempt{DecidedAt: time.Unix(int64(seq), 0)}})
+			p.AddReload(seq, reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: cluster, DecidedAt: time.Unix(int64(seq), 0)})
 		}
 	}
 	send("blue", 20)
@@ -145,5 +146,38 @@ func TestFollowersDoNotSpeakForOwners(t *testing.T) {
 	says(3, "red", "c-forged")
 	if got := latest(); got != "c-blue" {
 		t.Errorf("the newest change of the owner is %q", got)
+	}
+}
+
+// TestFiguresAreThoseOfWhatIsKept, whatever the order in which records come, are updated and make room.
+func TestFiguresAreThoseOfWhatIsKept(t *testing.T) {
+	p := New(Limits{Changes: 20, Reloads: 20})
+	for i := range uint64(100) {
+		seq := 2 + i ^ 1
+		c := changeOf(settings, fmt.Sprint("c-", seq), "a", fmt.Sprint(seq))
+		r := reloader.Reload{ID: fmt.Sprint("r-", seq), Cluster: "blue", Outcome: reloader.ReasonRefused, DecidedAt: time.Unix(int64(seq), 0)}
+		c.VerifiedAt = r.DecidedAt
+		p.AddChange(seq, c)
+		p.AddReload(seq, r)
+		r.Outcome = reloader.ReasonReloaded
+		p.AddReload(seq+1000, r)
+	}
+	changes, err := p.Changes("", 100, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reloads, err := p.Reloads("", 100, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []Figure
+	for _, c := range changes.Items {
+		want = slices.Insert(want, 0, figureOfChange(c))
+	}
+	for _, r := range reloads.Items {
+		want = slices.Insert(want, len(changes.Items), figureOfReload(r))
+	}
+	if got := p.Figures(); !slices.Equal(got, want) || len(want) < 40 || got[len(got)-1].Outcome != reloader.ReasonReloaded {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }

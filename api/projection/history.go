@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -48,11 +49,14 @@ type history[T any] struct {
 	key   func(*T) recordKey
 	// places is how many of them a record takes.
 	places func(*T) int
+	figure func(*T) Figure
 	// same reports whether next is a later word about old and not something new under the same ID.
 	same func(old, next *T) bool
 
 	byKey map[recordKey]*slot[T]
 	slots []*slot[T]
+	// figures are those of slots. Unlike slots they are for those alone whom the Projection lets.
+	figures []Figure
 	// taken is how many places the records of each cluster take, total those of all, and evicted the highest sequence of it that was dropped.
 	taken   map[string]int
 	total   int
@@ -77,6 +81,8 @@ func (h *history[T]) add(seq uint64, value *T) (m moved[T], ok bool) {
 		known.version = seq
 		m = moved[T]{slot: known, old: known.value.Swap(value)}
 		h.take(key.cluster, h.places(value)-h.places(m.old))
+		at, _ := h.find(h.slots, known.seq)
+		h.figures[at] = h.figure(value)
 		return m, true
 	case seq <= h.evicted[key.cluster]:
 		return m, false
@@ -85,7 +91,9 @@ func (h *history[T]) add(seq uint64, value *T) (m moved[T], ok bool) {
 	m.slot.value.Store(value)
 	h.byKey[key] = m.slot
 	h.take(key.cluster, h.places(value))
-	if at, _ := h.find(h.slots, seq); at == len(h.slots) {
+	at, _ := h.find(h.slots, seq)
+	h.figures = slices.Insert(h.figures, at, h.figure(value))
+	if at == len(h.slots) {
 		h.slots = append(h.slots, m.slot)
 	} else {
 		h.slots = slices.Concat(h.slots[:at], []*slot[T]{m.slot}, h.slots[at:])
@@ -109,25 +117,28 @@ func (h *history[T]) evict() (dropped []*slot[T]) {
 	if h.total <= h.limit+h.limit/spareShare {
 		return nil
 	}
-	surplus := map[string]int{}
-	for range h.total - h.limit {
-		most, taken := "", 0
-		for cluster, n := range h.taken {
-			if left := n - surplus[cluster]; left > taken || left == taken && cluster < most {
-				most, taken = cluster, left
-			}
+	surplus := h.total - h.limit
+	over := func(share int) (n int) {
+		for _, taken := range h.taken {
+			n += max(0, taken-share)
 		}
-		surplus[most]++
+		return n
 	}
-	left := make([]*slot[T], 0, len(h.slots)+1)
-	for _, s := range h.slots {
+	// Each cluster may have share places, and as many of them as rest have one less.
+	share := sort.Search(h.total, func(share int) bool { return over(share) <= surplus })
+	rest := surplus - over(share)
+	left, figures := make([]*slot[T], 0, len(h.slots)+1), h.figures[:0]
+	for i, s := range h.slots {
 		value := s.value.Load()
 		key := h.key(value)
-		if surplus[key.cluster] <= 0 {
-			left = append(left, s)
+		switch taken := h.taken[key.cluster]; {
+		case taken > share:
+		case taken == share && rest > 0:
+			rest -= h.places(value)
+		default:
+			left, figures = append(left, s), append(figures, h.figures[i])
 			continue
 		}
-		surplus[key.cluster] -= h.places(value)
 		h.take(key.cluster, -h.places(value))
 		h.evicted[key.cluster] = max(h.evicted[key.cluster], s.seq)
 		if h.byKey[key] == s {
@@ -135,13 +146,13 @@ func (h *history[T]) evict() (dropped []*slot[T]) {
 		}
 		dropped = append(dropped, s)
 	}
-	h.slots = left
+	h.slots, h.figures = left, figures
 	return dropped
 }
 
 // forget empties h. The copy of a reader stays, and its position becomes invalid.
 func (h *history[T]) forget() {
-	h.byKey, h.slots, h.taken, h.total, h.evicted = map[recordKey]*slot[T]{}, nil, map[string]int{}, 0, map[string]uint64{}
+	h.byKey, h.slots, h.figures, h.taken, h.total, h.evicted = map[recordKey]*slot[T]{}, nil, nil, map[string]int{}, 0, map[string]uint64{}
 }
 
 // named returns the records that have an ID: one, unless several clusters use it.

@@ -18,7 +18,6 @@ package projection
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 
@@ -55,7 +54,7 @@ type Limits struct {
 	Reloads int
 }
 
-// ClusterState is what is known of one cluster.
+// ClusterState is what is known of one cluster. It is never written to: what becomes known makes a new one.
 type ClusterState struct {
 	Name string
 	// Status is what its dispatcher published last; nil if it never has.
@@ -63,8 +62,8 @@ type ClusterState struct {
 	// LastChange is the newest change that is not a baseline, LastReload the newest reload; nil if none is on record.
 	LastChange *reloader.Change
 	LastReload *reloader.Reload
-	// Positions are how far the streams of the cluster are at this hub; none if this is not a hub.
-	Positions map[string]reloader.Position
+	// Positions are how far the streams of the cluster are at this hub, by their names; none if this is not a hub.
+	Positions []reloader.Position
 	// Workloads is how many are on record.
 	Workloads int
 
@@ -80,7 +79,8 @@ type Projection struct {
 	reloads   history[reloader.Reload]
 	workloads workloads
 	configs   configs
-	clusters  map[string]*ClusterState
+	// clusters are in the order of their names.
+	clusters []*ClusterState
 	// causes has the reloads that each change on record has caused, oldest first.
 	causes   map[recordKey][]*slot[reloader.Reload]
 	caughtUp bool
@@ -93,12 +93,14 @@ func New(limits Limits) *Projection {
 		limit:  cmp.Or(max(0, limits.Changes), DefaultChanges),
 		key:    func(c *reloader.Change) recordKey { return recordKey{c.Cluster, c.ID} },
 		places: func(c *reloader.Change) int { return 1 + len(c.Keys)/placeKeys },
+		figure: figureOfChange,
 		same:   func(_, _ *reloader.Change) bool { return true },
 	}
 	p.reloads = history[reloader.Reload]{
 		limit:  cmp.Or(max(0, limits.Reloads), DefaultReloads),
 		key:    func(r *reloader.Reload) recordKey { return recordKey{r.Cluster, r.ID} },
 		places: placesOf,
+		figure: figureOfReload,
 		same:   sameReload,
 	}
 	p.forget()
@@ -109,7 +111,7 @@ func (p *Projection) forget() {
 	p.changes.forget()
 	p.reloads.forget()
 	p.workloads = workloads{entries: map[WorkloadKey]*entry{}}
-	p.configs, p.clusters, p.causes, p.caughtUp = configs{}, map[string]*ClusterState{}, map[recordKey][]*slot[reloader.Reload]{}, false
+	p.configs, p.clusters, p.causes, p.caughtUp = configs{}, nil, map[recordKey][]*slot[reloader.Reload]{}, false
 }
 
 // AddChange records c, which the stream holds at seq. If a change of that ID is there already, c replaces it in its place:
@@ -220,10 +222,9 @@ func (p *Projection) DeleteWorkload(cluster string, ref reloader.WorkloadRef) {
 func (p *Projection) PutPosition(cluster string, at reloader.Position) {
 	p.write(cluster, "", func() []Topic {
 		p.cluster(cluster, func(s *ClusterState) {
-			positions := map[string]reloader.Position{}
-			maps.Copy(positions, s.Positions) // readers have the old map
-			positions[at.Of] = at
-			s.Positions = positions
+			others := slices.DeleteFunc(slices.Clone(s.Positions), func(p reloader.Position) bool { return p.Of == at.Of })
+			s.Positions = append(others, at)
+			slices.SortFunc(s.Positions, func(a, b reloader.Position) int { return cmp.Compare(a.Of, b.Of) })
 		})
 		return []Topic{TopicClusters}
 	})
@@ -239,15 +240,24 @@ func (p *Projection) PutCluster(s reloader.ClusterStatus) {
 
 // cluster changes what is known of a cluster, and forgets it if that is nothing.
 func (p *Projection) cluster(name string, change func(*ClusterState)) {
-	s, ok := p.clusters[name]
-	if !ok {
-		s = &ClusterState{Name: name}
-		p.clusters[name] = s
+	at, known := p.findCluster(name)
+	s := ClusterState{Name: name}
+	if known {
+		s = *p.clusters[at]
 	}
-	change(s)
-	if s.Status == nil && s.LastChange == nil && s.LastReload == nil && s.Workloads == 0 && len(s.Positions) == 0 {
-		delete(p.clusters, name)
+	change(&s)
+	switch nothing := s.Status == nil && s.LastChange == nil && s.LastReload == nil && s.Workloads == 0 && len(s.Positions) == 0; {
+	case known && nothing:
+		p.clusters = slices.Delete(p.clusters, at, at+1)
+	case known:
+		p.clusters[at] = &s
+	case !nothing:
+		p.clusters = slices.Insert(p.clusters, at, &s)
 	}
+}
+
+func (p *Projection) findCluster(name string) (at int, known bool) {
+	return slices.BinarySearchFunc(p.clusters, name, func(s *ClusterState, name string) int { return cmp.Compare(s.Name, name) })
 }
 
 // write changes the memory, and announces changes in a namespace of a cluster. Announcements before everything stored is read are not news.

@@ -103,14 +103,14 @@ func without(list []string, id string) []string {
 func TestReloadOfTheSameID(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	retrying := reloader.Reload{ID: "r", Outcome: reloader.ReasonRetrying}
-	reloaded := reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, Attempt: reloader.Attempt{PatchedAt: at}}
-	again := reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, Attempt: reloader.Attempt{PatchedAt: at.Add(time.Hour)}}
+	reloaded := reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, PatchedAt: at}
+	again := reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, PatchedAt: at.Add(time.Hour)}
 	caused := func(by string, decided time.Time, patched time.Time) reloader.Reload {
 		cause := reloader.Cause{ChangeID: by, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}}
-		return reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause}, Attempt: reloader.Attempt{DecidedAt: decided, PatchedAt: patched}}
+		return reloader.Reload{ID: "r", Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{cause}, DecidedAt: decided, PatchedAt: patched}
 	}
 	first, recovered := caused("c1", at, at), caused("c3", at.Add(time.Hour), time.Time{})
-	between := reloader.Reload{ID: "s", Outcome: reloader.ReasonReloaded, Attempt: reloader.Attempt{DecidedAt: at.Add(time.Minute), PatchedAt: at.Add(time.Minute)}}
+	between := reloader.Reload{ID: "s", Outcome: reloader.ReasonReloaded, DecidedAt: at.Add(time.Minute), PatchedAt: at.Add(time.Minute)}
 	cases := map[string]struct {
 		reason string
 		in     []reloader.Reload

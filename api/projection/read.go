@@ -1,7 +1,6 @@
 package projection
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -62,32 +61,25 @@ func (p *Projection) Config(key ConfigKey) (*ConfigState, bool) {
 func (p *Projection) Cluster(name string) (*ClusterState, bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	s, ok := p.clusters[name]
-	if !ok {
+	at, known := p.findCluster(name)
+	if !known {
 		return nil, false
 	}
-	found := *s
-	return &found, true
+	return p.clusters[at], true
 }
 
 // Clusters returns what is known of every cluster, by name.
 func (p *Projection) Clusters() []*ClusterState {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	list := make([]*ClusterState, 0, len(p.clusters))
-	for _, s := range p.clusters {
-		found := *s
-		list = append(list, &found)
-	}
-	slices.SortFunc(list, func(a, b *ClusterState) int { return cmp.Compare(a.Name, b.Name) })
-	return list
+	return slices.Clone(p.clusters)
 }
 
 // HasCluster reports whether anything is known of the cluster of that name, be it that a config of it is followed.
 func (p *Projection) HasCluster(name string) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if _, ok := p.clusters[name]; ok {
+	if _, known := p.findCluster(name); known {
 		return true
 	}
 	for key := range p.configs {
@@ -107,20 +99,6 @@ func (p *Projection) Changes(from string, limit int, match func(*reloader.Change
 // Reloads is to reloads what Changes is to changes.
 func (p *Projection) Reloads(from string, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
 	return p.reloads.page(p.allReloads(), from, limit, match)
-}
-
-// EachChange calls visit for every change, newest first.
-func (p *Projection) EachChange(visit func(*reloader.Change)) {
-	for _, s := range slices.Backward(p.allChanges()) {
-		visit(s.value.Load())
-	}
-}
-
-// EachReload calls visit for every reload, newest first.
-func (p *Projection) EachReload(visit func(*reloader.Reload)) {
-	for _, s := range slices.Backward(p.allReloads()) {
-		visit(s.value.Load())
-	}
 }
 
 func (p *Projection) allChanges() []*slot[reloader.Change] {

@@ -81,7 +81,7 @@ func TestConfigsFollowChangesAndWorkloads(t *testing.T) {
 }
 
 func caused(id string, at int64, changes ...string) reloader.Reload {
-	r := reloader.Reload{ID: id, Cluster: "blue", Attempt: reloader.Attempt{PatchedAt: time.Unix(at, 0)}}
+	r := reloader.Reload{ID: id, Cluster: "blue", PatchedAt: time.Unix(at, 0)}
 	for _, c := range changes {
 		r.Causes = append(r.Causes, reloader.Cause{ChangeID: c})
 	}
@@ -136,8 +136,8 @@ func TestClusters(t *testing.T) {
 	p.AddReload(1, caused("r-1", 1, "c-2"))
 	p.PutWorkload(dependent(cart, settings))
 	p.PutWorkload(dependent(cart, settings))
-	p.PutCluster(reloader.ClusterStatus{Cluster: "blue", Process: reloader.Process{Version: "v1"}})
-	p.PutCluster(reloader.ClusterStatus{Cluster: "amber", Process: reloader.Process{Version: "v2"}})
+	p.PutCluster(reloader.ClusterStatus{Cluster: "blue", Version: "v1"})
+	p.PutCluster(reloader.ClusterStatus{Cluster: "amber", Version: "v2"})
 	list := p.Clusters()
 	if len(list) != 2 || list[0].Name != "amber" || list[1].Status.Version != "v1" {
 		t.Fatalf("got %+v", list)
@@ -151,7 +151,7 @@ func TestClusters(t *testing.T) {
 	}
 	p.PutPosition("blue", reloader.Position{Of: "HISTORY", Behind: 3})
 	p.PutPosition("blue", reloader.Position{Of: "STATE", Behind: 4})
-	if blue, ok := p.Cluster("blue"); !ok || blue.Positions["HISTORY"].Behind != 3 || blue.Positions["STATE"].Behind != 4 {
+	if blue, ok := p.Cluster("blue"); !ok || blue.Positions[0].Behind != 3 || blue.Positions[1].Behind != 4 {
 		t.Errorf("got %+v", blue)
 	}
 }

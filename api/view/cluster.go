@@ -1,7 +1,6 @@
 package view
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -21,12 +20,14 @@ type Cluster struct {
 
 // FromCluster returns the view of c at a time: without the freeze and the pauses that have ended.
 func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
-	v := Cluster{Forward: positions(c), Standing: verdict.OfCluster(c.Status, positions(c), now)}
+	v := Cluster{Forward: c.Positions, Standing: verdict.OfCluster(c.Status, c.Positions, now)}
 	if c.Status != nil {
 		v.ClusterStatus = *c.Status
 	}
-	v.Cluster, v.Workloads, v.Freeze = c.Name, c.Workloads, v.Freeze.At(now)
-	v.Pauses = slices.DeleteFunc(slices.Clone(v.Pauses), func(p reloader.Pause) bool { return !p.Until.After(now) })
+	if v.Cluster, v.Workloads = c.Name, c.Workloads; !v.Freeze.On(now) {
+		v.Freeze = nil
+	}
+	v.Pauses = slices.DeleteFunc(slices.Clone(v.Pauses), func(p reloader.Pause) bool { return !p.On(now) })
 	if c.LastChange != nil {
 		v.LastChangeAt = c.LastChange.VerifiedAt
 	}
@@ -36,15 +37,7 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 	return v
 }
 
-// positions returns how far each stream of a cluster is at the hub, by the stream's name.
-func positions(c *projection.ClusterState) (all []reloader.Position) {
-	for _, of := range slices.Sorted(maps.Keys(c.Positions)) {
-		all = append(all, c.Positions[of])
-	}
-	return all
-}
-
 // Doubt is verdict.Doubt of c.
 func Doubt(c *projection.ClusterState, now time.Time) string {
-	return verdict.Doubt(c.Status, positions(c), now)
+	return verdict.Doubt(c.Status, c.Positions, now)
 }

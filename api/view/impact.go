@@ -113,7 +113,7 @@ func (s Supposed) selective(cluster string) (found []string) {
 		covers := func(w *reloader.WorkloadRecord) bool {
 			return w.Cluster == cluster && (p.Namespace == "" || p.Namespace == w.Workload.Namespace)
 		}
-		if p.Selector != "" && p.Until.After(s.Now) && slices.ContainsFunc(s.Dependents, covers) {
+		if p.Selector != "" && p.On(s.Now) && slices.ContainsFunc(s.Dependents, covers) {
 			found = append(found, fmt.Sprintf("A pause of cluster %s may hold some of these back: it selects workloads by the labels %s.", cluster, p.Selector))
 		}
 	}

@@ -36,8 +36,8 @@ type Self struct {
 // ChangeRow is one change and all that came of it.
 type ChangeRow struct {
 	reloader.Change
-	Reloads []Reload        `json:"reloads" nullable:"false" doc:"What became of it, workload by workload, oldest first, without the causes."`
-	Pending []PendingReload `json:"pending" nullable:"false" doc:"The workloads that still wait to be rolled for it."`
+	Reloads []reloader.Reload `json:"reloads" nullable:"false" doc:"What became of it, workload by workload, oldest first, without the causes."`
+	Pending []PendingReload   `json:"pending" nullable:"false" doc:"The workloads that still wait to be rolled for it."`
 }
 
 // PendingReload is a workload that waits to be rolled.
@@ -45,29 +45,6 @@ type PendingReload struct {
 	Cluster  string               `json:"cluster" doc:"The cluster that the workload is in, which follows the config if the change is another's."`
 	Workload reloader.WorkloadRef `json:"workload" doc:"The workload."`
 	Hold     *reloader.Hold       `json:"hold,omitempty" doc:"Why it waits. Absent if only the debounce window has to pass."`
-}
-
-// Reload is one roll of one workload, or why it did not roll although a change asked for it.
-type Reload struct {
-	reloader.Reload
-	LatencySeconds *float64 `json:"latencySeconds,omitempty" doc:"Seconds from the earliest requestedAt of the causes to patchedAt, or from decidedAt if heldBy is set, by the clocks of two machines. Absent if either is."`
-}
-
-// FromReload returns the view of r.
-func FromReload(r *reloader.Reload) Reload {
-	v := Reload{Reload: *r}
-	if took, ok := r.Latency(); ok {
-		s := took.Seconds()
-		v.LatencySeconds = &s
-	}
-	return v
-}
-
-// Summarize returns r without its causes.
-func Summarize(r *reloader.Reload) Reload {
-	v := FromReload(r)
-	v.Causes = nil
-	return v
 }
 
 // Workload is one opted-in workload: what it depends on, how far it is, and how it stands.

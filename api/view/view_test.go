@@ -32,14 +32,14 @@ func TestClusterNow(t *testing.T) {
 	s := &reloader.ClusterStatus{
 		Cluster: "c1",
 		At:      now,
-		Process: reloader.Process{Ready: true},
-		Brakes:  reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Until: over, By: "alice"}, Pauses: []reloader.Pause{{Until: over}, {Until: later}}},
+		Ready:   true,
+		Backlog: reloader.Backlog{Freeze: &reloader.Pause{Until: over, By: "alice"}, Pauses: []reloader.Pause{{Until: over}, {Until: later}}},
 	}
 	c := FromCluster(&projection.ClusterState{Name: "c1", Status: s, Workloads: 3}, now)
-	if diff := cmp.Diff([]reloader.Pause{{Until: later}}, c.Pauses); diff != "" || c.Freeze != (reloader.Freeze{}) || c.Workloads != 3 || c.Health != verdict.Healthy {
+	if diff := cmp.Diff([]reloader.Pause{{Until: later}}, c.Pauses); diff != "" || c.Freeze != nil || c.Workloads != 3 || c.Health != verdict.Healthy {
 		t.Errorf("%+v %s", c, diff)
 	}
-	if len(s.Pauses) != 2 || !s.Freeze.Frozen {
+	if len(s.Pauses) != 2 || s.Freeze == nil {
 		t.Errorf("the record has changed: %+v", s)
 	}
 	if c := FromCluster(&projection.ClusterState{Name: "c2"}, now); c.Cluster != "c2" || c.Health != verdict.Unknown {

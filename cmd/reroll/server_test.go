@@ -79,13 +79,13 @@ func (f *fleet) reload(id, change string) {
 	f.next++
 	now := time.Now().Add(-4 * time.Minute).UTC()
 	f.records.AddReload(f.next, reloader.Reload{
-		ID:       id,
-		Cluster:  "local",
-		Workload: reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"},
-		Dialect:  "stakater",
-		Strategy: "env-vars",
-		Outcome:  reloader.ReasonReloaded,
-		Attempt:  reloader.Attempt{DecidedAt: now, PatchedAt: now},
+		ID:        id,
+		Cluster:   "local",
+		Workload:  reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"},
+		Dialect:   "stakater",
+		Strategy:  "env-vars",
+		Outcome:   reloader.ReasonReloaded,
+		DecidedAt: now, PatchedAt: now, LatencySeconds: 1.5,
 		Causes: []reloader.Cause{{
 			ChangeID: change, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "settings"}, Why: reloader.ReasonAuto,
 			Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}}}, RequestedAt: now.Add(-1500 * time.Millisecond),
@@ -113,10 +113,9 @@ func statusOf(cluster string) reloader.ClusterStatus {
 	now := time.Now().UTC()
 	return reloader.ClusterStatus{
 		Cluster: cluster,
-		Process: reloader.Process{Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true},
+		Version: "v1.2.3", Instance: "reroll-0", StartedAt: now.Add(-time.Hour), Ready: true,
 		At:      now,
 		Hearing: reloader.Hearing{Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: now}}, SweptAt: now.Add(-time.Minute)},
-		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRefused: 1}},
-		Brakes:  reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=ledger", Until: now.Add(time.Hour), Reason: "audit"}}},
+		Backlog: reloader.Backlog{Workloads: 2, Pending: 1, Held: map[reloader.Reason]int{reloader.ReasonRefused: 1}, Pauses: []reloader.Pause{{Namespace: "bank", Selector: "app=ledger", Until: now.Add(time.Hour), Reason: "audit"}}},
 	}
 }

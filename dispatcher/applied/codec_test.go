@@ -47,24 +47,16 @@ func TestCodec(t *testing.T) {
 	if got, err := applied.Parse(s.Annotation(), uid, nil); err != nil || !reflect.DeepEqual(got, onObject(s)) {
 		t.Errorf("annotation %s: %+v, %v", s.Annotation(), got, err)
 	}
-	if got, err := applied.ParseLedger(s.Ledger(), uid); err != nil || !reflect.DeepEqual(got, s) {
+	if got, err := applied.Parse(s.Ledger(), uid, nil); err != nil || !reflect.DeepEqual(got, s) {
 		t.Errorf("ledger %s: %+v, %v", s.Ledger(), got, err)
-	}
-	if !strings.HasPrefix(s.Annotation(), uid+" ") {
-		t.Errorf("the annotation does not begin with the UID of the workload: %s", s.Annotation())
 	}
 	for i := range 100 {
 		if a := s.Annotation(); a != someState().Annotation() {
 			t.Fatalf("the annotation is another one at call %d: %s", i, a)
 		}
 	}
-	for name, parse := range map[string]func() (applied.State, error){
-		"annotation": func() (applied.State, error) { return applied.Parse("", uid, nil) },
-		"ledger":     func() (applied.State, error) { return applied.ParseLedger("", uid) },
-	} {
-		if got, err := parse(); err != nil || got.Known() {
-			t.Errorf("no %s: %+v, %v", name, got, err)
-		}
+	if got, err := applied.Parse("", uid, nil); err != nil || got.Known() {
+		t.Errorf("no text: %+v, %v", got, err)
 	}
 }
 
@@ -77,7 +69,7 @@ func TestManyEntries(t *testing.T) {
 		wanted = append(wanted, c)
 	}
 	text := s.Annotation()
-	if len(text) > 50_000 {
+	if len(text) > 60_000 {
 		t.Errorf("the annotation of 1000 configs has %d bytes", len(text))
 	}
 	got, err := applied.Parse(text, uid, wanted)
@@ -94,24 +86,14 @@ func TestDamaged(t *testing.T) {
 	text, ledger := s.Annotation(), s.Ledger()
 	other := s
 	other.Workload = "another"
-	annotations := map[string]error{
-		text[:len(text)-1]: applied.ErrDamaged, text[:60]: applied.ErrDamaged, uid: applied.ErrDamaged, uid + " v1": applied.ErrDamaged,
-		strings.Replace(text, "=12,", "=13,", 1): applied.ErrDamaged, strings.Replace(text, " 7 ", " 8 ", 1): applied.ErrDamaged,
-		other.Annotation(): applied.ErrAnother, strings.Replace(text, " v1 ", " v2 ", 1): applied.ErrNewer,
-		strings.Repeat("x", 300<<10): applied.ErrTooLong, " ": applied.ErrAnother, "null": applied.ErrDamaged,
-	}
-	for text, want := range annotations {
+	for text, want := range map[string]error{
+		text[:len(text)-1]: applied.ErrDamaged, text[:60]: applied.ErrDamaged, uid: applied.ErrDamaged, "null": applied.ErrDamaged, " ": applied.ErrDamaged,
+		strings.Replace(text, `"12,`, `"13,`, 1): applied.ErrDamaged, strings.Replace(text, `"n":7`, `"n":8`, 1): applied.ErrDamaged,
+		other.Annotation(): applied.ErrAnother, other.Ledger(): applied.ErrAnother, strings.Replace(text, `"v1"`, `"v2"`, 1): applied.ErrNewer,
+		strings.Repeat("x", 300<<10): applied.ErrDamaged, strings.Replace(ledger, "12,", `12\u0000,`, 1): applied.ErrDamaged,
+	} {
 		if got, err := applied.Parse(text, uid, nil); !errors.Is(err, want) || got.Known() {
-			t.Errorf("annotation %.60q: %+v, %v; want %v", text, got, err, want)
-		}
-	}
-	ledgers := map[string]error{
-		ledger[:len(ledger)-1]: applied.ErrDamaged, other.Ledger(): applied.ErrAnother, "null": applied.ErrDamaged,
-		strings.Replace(ledger, `"v1"`, `"v2"`, 1): applied.ErrNewer, strings.Replace(ledger, "12,", `12\u0000,`, 1): applied.ErrDamaged,
-	}
-	for text, want := range ledgers {
-		if got, err := applied.ParseLedger(text, uid); !errors.Is(err, want) || got.Known() {
-			t.Errorf("ledger %.60q: %+v, %v; want %v", text, got, err, want)
+			t.Errorf("%.60q: %+v, %v; want %v", text, got, err, want)
 		}
 	}
 }
@@ -119,28 +101,20 @@ func TestDamaged(t *testing.T) {
 // FuzzParse: what is read of an annotation or the ledger is written and read as the same, whatever the text, also with a right checksum.
 func FuzzParse(f *testing.F) {
 	f.Add(someState().Annotation(), uint64(1), 1.5, "r", "a", "12")
-	f.Add(uid+" v1 1 1 - 0 - A=1 00000000", uint64(0), 0.0, "", "", "")
 	f.Add(someState().Ledger(), uint64(7), -1.0, "\x00", "a/b", ",")
 	f.Fuzz(func(t *testing.T, text string, n uint64, rolls float64, requested, name, write string) {
-		annotation := func(text string) (applied.State, error) {
-			return applied.Parse(text, uid, []reloader.Config{configNamed("a")})
-		}
-		ledger := func(text string) (applied.State, error) { return applied.ParseLedger(text, uid) }
+		wanted := []reloader.Config{configNamed("a")}
 		forged := applied.State{Workload: uid, N: n, Rolls: rolls, Requested: requested, Writes: reloader.ByConfigOf(map[reloader.Config]applied.Write{
 			configNamed(name): {Version: write, KeyID: write, Sum: write, Used: write, Filter: write},
 		})}
-		for _, way := range []struct {
-			text  string
-			parse func(string) (applied.State, error)
-			write func(applied.State) string
-		}{{text, annotation, applied.State.Annotation}, {forged.Annotation(), annotation, applied.State.Annotation}, {text, ledger, applied.State.Ledger}} {
-			s, err := way.parse(way.text)
+		for _, text := range []string{text, forged.Annotation(), forged.Ledger()} {
+			s, err := applied.Parse(text, uid, wanted)
 			if err != nil && s.Known() {
 				t.Fatalf("a state and an error: %+v, %v", s, err)
 			}
-			again, err := way.parse(way.write(s))
+			again, err := applied.Parse(s.Ledger(), uid, wanted)
 			if s.Known() && (err != nil || !reflect.DeepEqual(s, again)) {
-				t.Fatalf("%q is read as %+v, and again as %+v, %v", way.text, s, again, err)
+				t.Fatalf("%q is read as %+v, and again as %+v, %v", text, s, again, err)
 			}
 		}
 	})

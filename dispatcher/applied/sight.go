@@ -78,15 +78,15 @@ type SightRule struct {
 
 // SightRules are the rules of first sight, in order. If none answers, the live write is the baseline.
 var SightRules = []SightRule{
-	{"unproven", "Content that nothing proves to be current, as of a SecretProviderClass without pods, is the baseline.", unproven},
-	{"absent", "An absent config is the baseline, unless deletions count and a hint has reported one since.", absent},
-	{"unread", "The content is read.", unread},
-	{"mark", "The mark of a tool, or its memory, proves which content the workload was rolled for.", marked},
-	{"foreign", "A config of another cluster is the baseline: its times are from another clock.", foreign},
-	{"appearedSinceListed", "A config that was created after the workload's patterns were listed has appeared.", appearedSinceListed},
-	{"writtenSince", "Data written since the opt-in was missed if a pod is older than the write.", writtenSince},
-	{"takenSince", "A key removed since the opt-in was missed if a pod is older than the removal.", takenSince},
-	{"madeAnew", "A config created since the opt-in was missed if a pod is older, and creations count or no pod starts without the config.", madeAnew},
+	{"unproven", "Nothing proves which content is current, as for a SecretProviderClass without pods: take the baseline.", unproven},
+	{"absent", "The config does not exist: take the baseline, unless deletions count and a hint reported one.", absent},
+	{"unread", "The content is unknown: read it.", unread},
+	{"mark", "The mark of a tool proves which content the workload rolled for.", marked},
+	{"foreign", "The config is in another cluster, whose clock can differ: take the baseline.", foreign},
+	{"appearedSinceListed", "The config was created after the patterns of the workload were listed: it is new.", appearedSinceListed},
+	{"writtenSince", "Data was written after the opt-in, and a pod is older: the workload missed a change.", writtenSince},
+	{"takenSince", "A key was removed after the opt-in, and a pod is older: the workload missed a change.", takenSince},
+	{"madeAnew", "The config was created after the opt-in, and a pod is older. The workload missed a change, if creations count or no pod starts without the config.", madeAnew},
 }
 
 // Sight judges a config that a workload meets for the first time. The dispatcher and `migrate` both call it.

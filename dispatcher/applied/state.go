@@ -80,10 +80,8 @@ func (s State) AsOf() time.Time {
 // Contents returns the content that s has applied of each config, as the hash in the pod template takes it.
 func (s State) Contents() map[reloader.Config]string {
 	contents := make(map[reloader.Config]string, len(s.Writes))
-	for c, w := range s.Writes.All() {
-		if !w.Out {
-			contents[c] = w.KeyID + ":" + w.Sum + ":" + w.Used
-		}
+	for c, w := range s.wanted().All() {
+		contents[c] = w.KeyID + ":" + w.Sum + ":" + w.Used
 	}
 	return contents
 }
@@ -107,9 +105,13 @@ func (s State) Note(writes map[reloader.Config]*Write, now time.Time) State {
 
 // Roll returns s after one more roll. It drops dependencies that the workload no longer has.
 func (s State) Roll(now time.Time) State {
-	s.Writes = slices.DeleteFunc(slices.Clone(s.Writes), func(of reloader.OfConfig[Write]) bool { return of.Value.Out })
-	s.N, s.At = s.N+1, now
+	s.N, s.At, s.Writes = s.N+1, now, s.wanted()
 	return s
+}
+
+// wanted returns the writes of configs that the workload still wants.
+func (s State) wanted() reloader.ByConfig[Write] {
+	return slices.DeleteFunc(slices.Clone(s.Writes), func(of reloader.OfConfig[Write]) bool { return of.Value.Out })
 }
 
 // compareVersions orders resource versions of one config, which are numbers. It reports false if one is none.

@@ -142,7 +142,7 @@ func (c *Canary) Status() []reloader.FeedStatus {
 		status := found[address]
 		for _, kind := range slices.Sorted(maps.Keys(c.feeds)) {
 			if s := c.feeds[kind].servers[address]; s != nil && s.state != heard {
-				status.Quiet = append(status.Quiet, reloader.QuietKind{Kind: kind, LastAt: s.returned})
+				status.Quiet = append(status.Quiet, kind)
 			}
 		}
 		feeds = append(feeds, status)

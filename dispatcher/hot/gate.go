@@ -16,55 +16,24 @@ const (
 
 // Gate bounds how many requests to pods are under way at a time: 8 for a namespace, 4 for a node, 16 in all. The zero value is ready for use.
 type Gate struct {
-	mu sync.Mutex
-	// busy counts the requests that are under way for each namespace and node, and in all. left is closed when one of them ends.
-	busy map[string]int
-	left chan struct{}
+	// lanes has a channel for each namespace and node that has had a pod, and for all.
+	lanes sync.Map
 }
 
 // Do calls f once a request to pod may begin, unless ctx ends before. It returns what f returns.
 func (g *Gate) Do(ctx context.Context, pod workload.RunningPod, f func(context.Context) error) error {
-	lanes := map[string]int{"namespace " + pod.Namespace: perNamespace, "node " + pod.Node: perNode, "all": inAll}
-	for {
-		left := g.enter(lanes)
-		if left == nil {
-			defer g.leave(lanes)
-			return f(ctx)
-		}
+	for _, lane := range []struct {
+		name string
+		room int
+	}{{"namespace " + pod.Namespace, perNamespace}, {"node " + pod.Node, perNode}, {"all", inAll}} {
+		known, _ := g.lanes.LoadOrStore(lane.name, make(chan struct{}, lane.room))
+		under := known.(chan struct{}) //nolint:forcetypeassert // nothing else is stored
 		select {
-		case <-left:
+		case under <- struct{}{}:
+			defer func() { <-under }()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// enter returns nil if there is room in all lanes, or else what is closed when there may be.
-func (g *Gate) enter(lanes map[string]int) <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.busy == nil {
-		g.busy, g.left = map[string]int{}, make(chan struct{})
-	}
-	for lane, limit := range lanes {
-		if g.busy[lane] >= limit {
-			return g.left
-		}
-	}
-	for lane := range lanes {
-		g.busy[lane]++
-	}
-	return nil
-}
-
-func (g *Gate) leave(lanes map[string]int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for lane := range lanes {
-		if g.busy[lane]--; g.busy[lane] == 0 {
-			delete(g.busy, lane)
-		}
-	}
-	close(g.left)
-	g.left = make(chan struct{})
+	return f(ctx)
 }

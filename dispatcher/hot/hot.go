@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,24 +32,24 @@ const (
 
 // Caller calls pods. Make it with New. It is safe for concurrent use.
 type Caller struct {
-	version   string
-	denied    func(context.Context) ([]netip.Addr, error)
-	transport *http.Transport
-	callTime  time.Duration
+	// agent is how the User-Agent begins: version and process.
+	agent    string
+	denied   func(context.Context) ([]netip.Addr, error)
+	dial     func(ctx context.Context, network, address string) (net.Conn, error)
+	callTime time.Duration
 }
 
 // New returns a Caller of that version of Reroll. Denied returns the addresses of the API servers, or an error if no pod may be called any more. It is
 // asked before each call.
 func New(version string, denied func(context.Context) ([]netip.Addr, error)) *Caller {
-	return &Caller{version: version, denied: denied, callTime: callTime, transport: &http.Transport{
-		// An address may be that of another pod a moment later: no connection is used twice.
-		DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,
-	}}
+	host, _ := os.Hostname()
+	return &Caller{agent: fmt.Sprintf("reroll/%s (%s/%d ", version, host, os.Getpid()), denied: denied, dial: (&net.Dialer{Timeout: callTime}).DialContext, callTime: callTime}
 }
 
-// Call sends a request without a body to pod, and a token if there is one. It succeeds if the pod answers with 2xx within 5 seconds, and returns the
+// Call sends a request without a body to pod, with the credentials in the data of a Secret unless that is nil. The User-Agent
+// has this process and the value of pod.Refreshed. It succeeds if the pod answers with 2xx within 5 seconds, and returns the
 // first MiB of the answer. What the pod has to do with an error is an *Error; after another one, nothing was sent.
-func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, r dialect.Request, token string) ([]byte, error) {
+func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, r dialect.Request, secret map[string][]byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.callTime)
 	defer cancel()
 	denied, err := c.denied(ctx)
@@ -63,15 +64,16 @@ func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, r dialect.Re
 	if err != nil {
 		return nil, refusal("no request can be made of the path")
 	}
-	req.Header.Set("User-Agent", "reroll/"+c.version)
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, refusal("the token is not one word of printable characters")
+	req.Header.Set("User-Agent", c.agent+pod.Refreshed+")")
+	secure, err := dress(req, secret)
+	if err != nil {
+		return nil, err
 	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
+	// It follows no redirect. An address may be that of another pod a moment later, so no connection is used twice.
+	once := &http.Transport{
+		DialContext: c.dial, TLSClientConfig: secure, TLSHandshakeTimeout: callTime, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,
 	}
-	// The transport follows no redirect.
-	got, err := c.transport.RoundTrip(req)
+	got, err := once.RoundTrip(req)
 	if err != nil {
 		return nil, unanswered(ctx, err)
 	}
@@ -103,12 +105,19 @@ func refusal(why string) error { return &Error{why, true} }
 
 // unanswered returns an error about a request without a whole answer. That of net/http may quote the pod.
 func unanswered(ctx context.Context, err error) error {
-	why := "no HTTP answer: the port may require TLS, or a service mesh refuse connections without mTLS"
+	why := "no HTTP answer: the port, or its service mesh, may require TLS with a client certificate, or not speak TLS"
+	var ours *Error
 	var code syscall.Errno
-	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+	var remote *net.OpError
+	switch {
+	case errors.As(err, &ours):
+		return ours
+	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
 		why = "no whole answer in time"
-	} else if errors.As(err, &code) {
+	case errors.As(err, &code):
 		why = "no answer: " + code.Error()
+	case errors.As(err, &remote) && remote.Op == "remote error": // an alert, in the words of this side
+		return refusal("no answer: " + remote.Err.Error())
 	}
 	return &Error{why, false}
 }

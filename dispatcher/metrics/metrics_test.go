@@ -140,8 +140,8 @@ func TestStagesOfAReload(t *testing.T) {
 	m, r := started(metrics.Options{}, metrics.Snapshot{})
 	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
 	m.Patched(reloader.Reload{
-		Causes:  []reloader.Cause{{RequestedAt: at(3), ReceivedAt: at(2), VerifiedAt: at(4)}, {VerifiedAt: at(5)}},
-		Attempt: reloader.Attempt{DecidedAt: at(6), PatchedAt: at(9)},
+		Causes:    []reloader.Cause{{RequestedAt: at(3), ReceivedAt: at(2), VerifiedAt: at(4)}, {VerifiedAt: at(5)}},
+		DecidedAt: at(6), PatchedAt: at(9),
 	})
 	m.RolledOut(reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: at(9), EndedAt: at(19)})
 	m.RolledOut(reloader.Rollout{Result: reloader.ReasonStalled, StartedAt: at(9), EndedAt: at(19)})

@@ -44,8 +44,8 @@ func key(name string, op reloader.KeyOp) reloader.KeyChange {
 // reload returns a reload of storage that was done because of causes.
 func reload(causes ...reloader.Cause) reloader.Reload {
 	return reloader.Reload{
-		ID: reloader.ReloadID("blue", "u-2", causes), Cluster: "blue", Workload: storage, UID: "u-2", Dialect: "stakater", Strategy: "env-vars",
-		Outcome: reloader.ReasonReloaded, Causes: causes, Attempt: reloader.Attempt{DecidedAt: at.Add(5 * time.Second)},
+		ID: reloader.ReloadID("blue", "u-2", causes), Cluster: "blue", Workload: storage, Dialect: "stakater", Strategy: "env-vars",
+		Outcome: reloader.ReasonReloaded, Causes: causes, DecidedAt: at.Add(5 * time.Second),
 	}
 }
 

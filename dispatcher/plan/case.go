@@ -21,8 +21,8 @@ type Case struct {
 	Counting applied.Counting
 	Looks    applied.Looks
 	First    applied.First
-	// Dormant is why nothing of the workload must be started, as of a suspended CronJob; empty if it runs.
-	Dormant reloader.Reason
+	// Dormant reports whether nothing of the workload must be started, as of a suspended CronJob.
+	Dormant bool
 	// Ending says that the config's namespace is being deleted.
 	Ending bool
 	// Held is why the workload must wait; empty if it may roll.

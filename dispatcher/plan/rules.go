@@ -15,24 +15,28 @@ type Rule struct {
 	If   func(Case) (Verdict, bool)
 }
 
-// NotWanted is the name of the rule about a config that the workload does not want.
-const NotWanted = "notWanted"
+// The names of the rules about a config that the workload does not want, and about one to whose content it came by itself.
+const (
+	NotWanted = "notWanted"
+	Reverted  = "reverted"
+	PodsNewer = "podsNewer"
+)
 
 // Rules are all rules, in order.
 var Rules = []Rule{
-	{NotWanted, "A config that the workload does not ask for has no entry, or one marked as out.", notWanted},
-	{"firstSight", "A config without entry gets one, unless the workload has missed a change.", firstSight},
-	{"same", "The same write changes nothing.", same},
-	{"unread", "A different version: read the content.", unread},
-	{"gone", "A deletion that does not count changes nothing. Content that comes back is compared with the entry.", gone},
-	{"appeared", "A creation that does not count is noted, unless the config was edited afterwards while a pod ran, or a pod that needs it started in between.", appeared},
-	{"keyUnknown", "Content under a lost key cannot be compared and is noted. That of another cluster rolls.", keyUnknown},
-	{"unmoved", "Equal content changes nothing if no look found other content. A difference only in keys that do not count, or under a new digest key, is noted.", unmoved},
-	{"reverted", "Content that came back is noted, unless a pod started in between or a rollback revived one.", reverted},
-	{"dormant", "A workload without running pods gets a note: pods that start later read the new content.", dormant},
-	{"podsNewer", "A change is noted if every container started after it.", podsNewer},
-	{"held", "A workload that must wait is held.", held},
-	{"roll", "Everything else rolls.", roll},
+	{NotWanted, "The workload does not ask for the config: do nothing.", notWanted},
+	{"firstSight", "The config has no entry: it gets one, unless the workload missed a change.", firstSight},
+	{"same", "The entry has the same version: do nothing.", same},
+	{"unread", "The version differs: read the content.", unread},
+	{"gone", "The config was deleted, and deletions do not count: do nothing.", gone},
+	{"appeared", "The config was created, and creations do not count: update the entry, unless the config was edited while a pod ran, or a pod that needs it started in between.", appeared},
+	{"keyUnknown", "The digest key of the entry is lost: update the entry. For a config of another cluster: roll.", keyUnknown},
+	{"unmoved", "The content that counts is the same, and Reroll has seen no other since: update the entry if needed.", unmoved},
+	{Reverted, "The content changed and came back: update the entry, unless a pod started in between or a rollback revived one.", reverted},
+	{"dormant", "No pod runs: update the entry. Pods that start later read the new content.", dormant},
+	{PodsNewer, "Every container started after the change: update the entry.", podsNewer},
+	{"held", "The workload must wait: hold it.", held},
+	{"roll", "In every other case: roll.", roll},
 }
 
 // Decide returns the answer of the first rule that has one.
@@ -100,13 +104,7 @@ func unread(c Case) (Verdict, bool) {
 }
 
 func gone(c Case) (Verdict, bool) {
-	switch {
-	case c.relation() != applied.Gone:
-		return Verdict{}, false
-	case c.Ending && c.Counting.Deletion:
-		return Verdict{Do: Nothing, Reason: reloader.ReasonNamespaceEnds}, true
-	}
-	return Verdict{Do: Nothing}, !c.Counting.Deletion
+	return Verdict{Do: Nothing}, c.relation() == applied.Gone && (c.Ending || !c.Counting.Deletion)
 }
 
 func appeared(c Case) (Verdict, bool) {
@@ -177,7 +175,7 @@ func reverted(c Case) (Verdict, bool) {
 	case c.Template == nil:
 		return ask(applied.NeedTemplate)
 	case !c.Template.Ours && c.Template.Changed.After(back):
-		return c.note(reloader.ReasonReverted) // the user who rolled back saw the live content
+		return c.note(reloader.ReasonAlreadyCurrent) // the user who rolled back saw the live content
 	case !c.Template.Ours:
 		return Verdict{}, false // a rollback may have revived pods that started in between
 	case c.Pods == nil:
@@ -185,14 +183,12 @@ func reverted(c Case) (Verdict, bool) {
 	case c.Pods.OneStartedBetween(left, back):
 		return Verdict{}, false
 	}
-	return c.note(reloader.ReasonReverted)
+	return c.note(reloader.ReasonAlreadyCurrent)
 }
 
 func dormant(c Case) (Verdict, bool) {
-	if c.Dormant == "" {
-		return Verdict{}, false
-	}
-	return c.note(c.Dormant)
+	v, _ := c.note(reloader.ReasonDormant)
+	return v, c.Dormant
 }
 
 func podsNewer(c Case) (Verdict, bool) {

@@ -62,12 +62,12 @@ func TestDecide(t *testing.T) {
 		"unknown pods":                      {func(c *plan.Case) { c.Pods = &applied.Pods{} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"unread":                            {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "2"}, true }, plan.Ask, "unread", ""},
 		"unread and the same":               {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "1"}, true }, plan.Nothing, "same", ""},
-		"dormant":                           {func(c *plan.Case) { c.Dormant = reloader.ReasonSuspended }, plan.Note, "dormant", reloader.ReasonSuspended},
-		"ignored":                           {func(c *plan.Case) { c.Wanted, c.Why = false, reloader.ReasonConfigIgnored }, plan.Note, "notWanted", reloader.ReasonConfigIgnored},
+		"dormant":                           {func(c *plan.Case) { c.Dormant = true }, plan.Note, "dormant", reloader.ReasonDormant},
+		"ignored":                           {func(c *plan.Case) { c.Wanted, c.Why = false, reloader.ReasonIgnored }, plan.Note, "notWanted", reloader.ReasonIgnored},
 		"ignored before":                    {func(c *plan.Case) { c.Wanted, c.Entry.Out = false, true }, plan.Nothing, "notWanted", ""},
 		"deleted":                           {func(c *plan.Case) { c.Live.Write = applied.Write{} }, plan.Nothing, "gone", ""},
 		"a deletion counts":                 {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion = applied.Write{}, true }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"the namespace ends":                {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", reloader.ReasonNamespaceEnds},
+		"the namespace ends":                {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", ""},
 		"created":                           {func(c *plan.Case) { c.Entry, c.Live.DataWritten = applied.Write{}, clock(0) }, plan.Note, "appeared", reloader.ReasonAppeared},
 		"created and edited":                {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"a creation counts": {func(c *plan.Case) {
@@ -95,16 +95,16 @@ func TestDecide(t *testing.T) {
 		}, plan.Note, "unmoved", reloader.ReasonBaseline},
 		"an etcd that gives a version twice": {func(c *plan.Case) { c.Live.Version = "1" }, plan.Roll, "roll", reloader.ReasonReloaded},
 
-		"came back":                          {func(c *plan.Case) { back(c) }, plan.Note, "reverted", reloader.ReasonReverted},
+		"came back":                          {func(c *plan.Case) { back(c) }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
 		"came back, a pod started meanwhile": {func(c *plan.Case) { back(c); c.Pods.All[0].Starts[0] = clock(13) }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"came back, a pod of an earlier template did": {func(c *plan.Case) {
 			back(c)
 			c.Pods.All[0] = applied.Pod{Starts: []time.Time{clock(13)}, Earlier: true}
-		}, plan.Note, "reverted", reloader.ReasonReverted},
+		}, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
 		"came back after a rollback":               {func(c *plan.Case) { back(c); c.Template.Ours = false }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"came back before a rollback":              {func(c *plan.Case) { back(c); c.Template.Ours, c.Template.Changed = false, clock(22) }, plan.Note, "reverted", reloader.ReasonReverted},
+		"came back before a rollback":              {func(c *plan.Case) { back(c); c.Template.Ours, c.Template.Changed = false, clock(22) }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
 		"came back, the template is not asked for": {func(c *plan.Case) { back(c); c.Template = nil }, plan.Ask, "reverted", ""},
-		"came back, the pods are unknown":          {func(c *plan.Case) { back(c); c.Pods = &applied.Pods{} }, plan.Note, "reverted", reloader.ReasonReverted},
+		"came back, the pods are unknown":          {func(c *plan.Case) { back(c); c.Pods = &applied.Pods{} }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
 		"a key was taken away after a pod started": {func(c *plan.Case) { c.Live.DataWritten = clock(4); c.Pods.All[0].Starts[0] = clock(21) }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"a key is known to be taken away":          {func(c *plan.Case) { c.Live.Shrunk = true; c.Pods.All[0].Starts[0] = clock(21) }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"first sight":                              {func(c *plan.Case) { unknown(c); c.Live.DataWritten = clock(1) }, plan.Note, "firstSight", reloader.ReasonBaseline},

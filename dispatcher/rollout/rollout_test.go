@@ -20,7 +20,7 @@ func TestManual(t *testing.T) {
 	for name, before := range map[string]workload.Progress{
 		"rolled out": at(workload.RolledOut, true, "1"), "not seen yet": at(workload.Rolling, false, "1"), "waiting": at(workload.Waiting, true, "1"),
 	} {
-		r := rollout.Of(reloader.Reload{ID: "r-1", Attempt: reloader.Attempt{PatchedAt: now}}, before, now)
+		r := rollout.Of(reloader.Reload{ID: "r-1", PatchedAt: now}, before, now)
 		if end, _ := r.Watch(at(workload.Rolling, false, "1"), false, now); end != (rollout.End{}) {
 			t.Errorf("%s: before the controller has seen it: %+v", name, end)
 		}

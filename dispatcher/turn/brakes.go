@@ -2,14 +2,12 @@ package turn
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Limits are the settings of the installation that brakes have: those of rolloutLimits. The zero value holds back nothing.
@@ -34,31 +32,21 @@ type Brake struct {
 	Requests, Retries bool
 	// Holds returns the hold of a workload; nil if the brake lets it go.
 	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
-	// Crowd is there instead of Holds if only so many workloads of a group may roll at once.
-	Crowd *Crowd
-}
-
-// Crowd limits how many workloads of a group roll at once.
-type Crowd struct {
-	// Room returns that number, which is the same for all groups; 0 for no limit.
-	Room func(Limits) int
-	// Groups returns those of a workload, which waits while one of them has no room. A workload without groups does not wait.
-	Groups func(*workload.Workload) []string
 }
 
 // Brakes are all brakes, in the order of Decide. The first that holds gives the reason. Brakes that end by themselves come before
-// those that wait for other workloads. The rates come last, so that only a workload that may go takes a place in their lines.
+// those that wait for other workloads. The rate comes last, so that only a workload that may go takes a place in its line.
 var Brakes = []Brake{
-	{reloader.ReasonFrozen, true, true, frozen, nil},
-	{reloader.ReasonPausedByOperator, true, true, paused, nil},
-	{reloader.ReasonOutsideWindow, false, true, outsideWindow, nil},
-	{reloader.ReasonTooSoon, false, false, tooSoon, nil},
-	{reloader.ReasonFlapping, false, false, flapping, nil},
-	{reloader.ReasonMissingConfig, false, true, missing, nil},
-	{reloader.ReasonHalted, false, false, halted, nil},
-	{reloader.ReasonWaitingForStep, false, true, waitingForStep, nil},
-	{reloader.ReasonConcurrencyLimited, false, true, nil, concurrent},
-	{reloader.ReasonRateLimited, false, true, rateLimited, nil},
+	{reloader.ReasonFrozen, true, true, frozen},
+	{reloader.ReasonPausedByOperator, true, true, paused},
+	{reloader.ReasonOutsideWindow, false, true, outsideWindow},
+	{reloader.ReasonTooSoon, false, false, tooSoon},
+	{reloader.ReasonFlapping, false, false, flapping},
+	{reloader.ReasonMissingConfig, false, true, missing},
+	{reloader.ReasonHalted, false, false, halted},
+	{reloader.ReasonWaitingForStep, false, true, waitingForStep},
+	{reloader.ReasonLimited, false, true, crowded},
+	{reloader.ReasonLimited, false, true, rated},
 }
 
 // Decision is the answer of the brakes about a workload that is due.
@@ -73,23 +61,22 @@ type Decision struct {
 // Decide asks the brakes about a workload that is due. A hold is not an argument: a thaw, the end of a pause and a retry let a workload go at
 // the next decision.
 func Decide(t Turn, p Peers, c control.Control, now time.Time) Decision {
-	for _, b := range Brakes {
+	var hold *reloader.Hold
+	last := len(Brakes) - 1
+	for i, b := range Brakes {
 		if t.Requested && !b.Requests || t.Retry && !b.Retries {
 			continue
 		}
-		hold := b.holds(t, p, c, now)
-		if hold == nil {
+		if hold = b.Holds(t, p, c, now); hold == nil {
 			continue
 		}
-		if hold.Reason = b.Name; b.Name == reloader.ReasonRateLimited {
-			slot, line := place(t, p.Line, now)
-			return Decision{hold, slot, line}
+		if hold.Reason = b.Name; i < last {
+			t.Slot.Braked = true
+			return Decision{hold, t.Slot, p.Line}
 		}
-		t.Slot.Braked = true
-		return Decision{hold, t.Slot, p.Line}
 	}
 	slot, line := place(t, p.Line, now)
-	return Decision{nil, slot, line}
+	return Decision{hold, slot, line}
 }
 
 // longestHold is how long a hold is believed: clocks are set, and freezes end.
@@ -111,39 +98,6 @@ func Continue(hold reloader.Hold, before *reloader.Hold, now time.Time) reloader
 		hold.Since = before.Since
 	}
 	return hold
-}
-
-func (b Brake) holds(t Turn, p Peers, c control.Control, now time.Time) *reloader.Hold {
-	if b.Crowd == nil {
-		return b.Holds(t, p, c, now)
-	}
-	room := b.Crowd.Room(t.Limits)
-	if room <= 0 || b.Crowd.takes(t.Workload, b.Crowd.rolling(p.All, t.Workload.Ref()), room) {
-		return nil
-	}
-	return &reloader.Hold{}
-}
-
-// rolling returns how many workloads of each group roll, without one: a workload that rolls may roll again in its own place.
-func (c *Crowd) rolling(all iter.Seq[Peer], except reloader.WorkloadRef) map[string]int {
-	rolling := map[string]int{}
-	for p := range all {
-		if p.Rolls() && p.Workload.Ref() != except {
-			c.count(p.Workload, rolling)
-		}
-	}
-	return rolling
-}
-
-func (c *Crowd) count(w *workload.Workload, rolling map[string]int) {
-	for _, group := range c.Groups(w) {
-		rolling[group]++
-	}
-}
-
-// takes reports whether all groups of a workload have room for it.
-func (c *Crowd) takes(w *workload.Workload, rolling map[string]int, room int) bool {
-	return !slices.ContainsFunc(c.Groups(w), func(group string) bool { return rolling[group] >= room })
 }
 
 func frozen(_ Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
@@ -212,12 +166,21 @@ func waitingForStep(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.H
 	return nil
 }
 
-// concurrent has all workloads in one group.
-var concurrent = &Crowd{func(l Limits) int { return l.Concurrent }, func(*workload.Workload) []string { return []string{""} }}
+// crowded leaves out the workload itself: one that rolls may roll again in its own place. The end of its hold is not known.
+func crowded(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
+	if t.Limits.Concurrent <= 0 || rolling(p.All, t.Workload.Ref()) < t.Limits.Concurrent {
+		return nil
+	}
+	return &reloader.Hold{Message: fmt.Sprintf("rolloutLimits.maxConcurrentRollouts is %d", t.Limits.Concurrent)}
+}
 
-func rateLimited(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
+func rated(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
 	slot, _ := place(t, p.Line, now)
-	return until(slot.At, now)
+	hold := until(slot.At, now)
+	if hold != nil {
+		hold.Message = fmt.Sprintf("rolloutLimits.reloadsPerMinute is %d", t.Limits.PerMinute)
+	}
+	return hold
 }
 
 // until holds back until a time; it does not if that time has come.

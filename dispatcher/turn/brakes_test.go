@@ -63,14 +63,14 @@ var holds = []struct {
 	{reloader.ReasonWaitingForStep, false, true, 0, "ConfigMap/shop/app", func(s *scene) {
 		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1}}
 	}},
-	{reloader.ReasonConcurrencyLimited, false, true, 0, "", func(s *scene) {
+	{reloader.ReasonLimited, false, true, 0, "rolloutLimits.maxConcurrentRollouts is 2", func(s *scene) {
 		s.turn.Limits.Concurrent = 2
 		s.peers.All = slices.Values([]turn.Peer{
 			{Workload: web, Rollout: reloader.ReasonRolling}, // itself
 			{Workload: workload("a"), Going: true}, {Workload: in("other", "web"), Rollout: reloader.ReasonRolling}, {Workload: workload("c"), Rollout: reloader.ReasonStalled},
 		})
 	}},
-	{reloader.ReasonRateLimited, false, true, time.Minute, "", func(s *scene) {
+	{reloader.ReasonLimited, false, true, time.Minute, "rolloutLimits.reloadsPerMinute is 1", func(s *scene) {
 		s.turn.Limits.PerMinute = 1
 		s.peers.Line, _ = turn.Line{}.Take(1, noon)
 	}},

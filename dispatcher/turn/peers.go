@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -98,50 +99,44 @@ func (s Step) Free() int {
 
 // NextInStep returns the dependents of a config that the caller decides about again after its step has changed: those held longest, as many as are
 // free.
-func NextInStep(dependents iter.Seq[Peer]) (next []reloader.WorkloadRef) {
-	held := longest(dependents, reloader.ReasonWaitingForStep, reloader.ReasonHalted)
-	for _, p := range held[:min(len(held), max(0, Count(dependents).Free()))] {
-		next = append(next, p.Workload.Ref())
-	}
-	return next
+func NextInStep(dependents iter.Seq[Peer]) []reloader.WorkloadRef {
+	return longest(dependents, Count(dependents).Free(), func(h *reloader.Hold) bool {
+		return h.Reason == reloader.ReasonWaitingForStep || h.Reason == reloader.ReasonHalted
+	})
 }
 
-// NextInCrowd returns the workloads that the caller decides about again when fewer roll: of each group those held longest, as many as there is
-// room for.
-func NextInCrowd(l Limits, all iter.Seq[Peer]) (next []reloader.WorkloadRef) {
-	for _, b := range Brakes {
-		if b.Crowd == nil {
-			continue
-		}
-		room := b.Crowd.Room(l)
-		if room <= 0 {
-			continue
-		}
-		rolling := b.Crowd.rolling(all, reloader.WorkloadRef{})
-		for _, p := range longest(all, b.Name) {
-			if b.Crowd.takes(p.Workload, rolling, room) {
-				b.Crowd.count(p.Workload, rolling)
-				next = append(next, p.Workload.Ref())
-			}
-		}
-	}
-	return next
+// NextInCrowd returns the workloads that the caller decides about again when fewer roll: those held longest by crowded, as many as there is room for.
+func NextInCrowd(l Limits, all iter.Seq[Peer]) []reloader.WorkloadRef {
+	return longest(all, l.Concurrent-rolling(all, reloader.WorkloadRef{}), func(h *reloader.Hold) bool {
+		return h.Reason == reloader.ReasonLimited && h.Due.IsZero()
+	})
 }
 
-// longest returns those that are held for one of the reasons, those first that waited longest.
-func longest(all iter.Seq[Peer], reasons ...reloader.Reason) (held []Peer) {
+// rolling returns how many workloads roll, without one.
+func rolling(all iter.Seq[Peer], except reloader.WorkloadRef) (n int) {
 	for p := range all {
-		if p.Hold != nil && slices.Contains(reasons, p.Hold.Reason) {
+		if p.Rolls() && p.Workload.Ref() != except {
+			n++
+		}
+	}
+	return n
+}
+
+// longest returns those that waited longest of those with such a hold, n at most.
+func longest(all iter.Seq[Peer], n int, such func(*reloader.Hold) bool) (next []reloader.WorkloadRef) {
+	var held []Peer
+	for p := range all {
+		if p.Hold != nil && such(p.Hold) {
 			held = append(held, p)
 		}
 	}
 	slices.SortFunc(held, func(a, b Peer) int {
-		if c := a.Hold.Since.Compare(b.Hold.Since); c != 0 {
-			return c
-		}
-		return compare(a.Workload.Ref(), b.Workload.Ref())
+		return cmp.Or(a.Hold.Since.Compare(b.Hold.Since), compare(a.Workload.Ref(), b.Workload.Ref()))
 	})
-	return held
+	for _, p := range held[:min(len(held), max(0, n))] {
+		next = append(next, p.Workload.Ref())
+	}
+	return next
 }
 
 func compare(a, b reloader.WorkloadRef) int { return strings.Compare(a.String(), b.String()) }

@@ -145,7 +145,7 @@ func TestNext(t *testing.T) {
 		return of
 	}
 	crowd := func(room int) []reloader.WorkloadRef {
-		return turn.NextInCrowd(turn.Limits{Concurrent: room}, held(reloader.ReasonConcurrencyLimited, rolling))
+		return turn.NextInCrowd(turn.Limits{Concurrent: room}, held(reloader.ReasonLimited, rolling))
 	}
 	for name, c := range map[string]struct{ got, want []reloader.WorkloadRef }{
 		"in step":         {turn.NextInStep(held(reloader.ReasonWaitingForStep, rolledOut)), refs("first")},

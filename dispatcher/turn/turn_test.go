@@ -173,7 +173,7 @@ func (c *crowd) pass(t *testing.T, line turn.Line, control control.Control, now 
 			c.rolled[i] = now
 			continue
 		}
-		if d.Hold.Reason == reloader.ReasonRateLimited && !d.Hold.Due.After(now) {
+		if d.Hold.Reason == reloader.ReasonLimited && !d.Hold.Due.After(now) {
 			t.Fatalf("held until %s", d.Hold.Due.Sub(now))
 		}
 	}

@@ -30,48 +30,30 @@ const (
 // Document is what the ConfigMap says.
 type Document struct {
 	// Freeze holds back every reload of the cluster.
-	Freeze *Freeze `json:"freeze,omitempty"`
+	Freeze *reloader.Pause `json:"freeze,omitempty"`
 	// Pauses hold back some workloads.
-	Pauses []Pause `json:"pauses,omitempty"`
+	Pauses []reloader.Pause `json:"pauses,omitempty"`
 	// Windows are when workloads roll, in place of those of the installation.
 	Windows []string `json:"windows,omitempty"`
 }
 
-// Freeze holds back every reload until it is removed, or until a time.
-type Freeze struct {
-	Reason string    `json:"reason,omitempty"`
-	Until  time.Time `json:"until,omitzero"`
-	// By is who froze the cluster, and Since when, if the document says so.
-	By    string    `json:"by,omitempty"`
-	Since time.Time `json:"since,omitzero"`
-}
-
-// Pause holds back the workloads of a namespace, or of all if it is empty, whose labels match, until a time.
-type Pause struct {
-	Namespace string    `json:"namespace,omitempty"`
-	Selector  string    `json:"selector,omitempty"`
-	Until     time.Time `json:"until"`
-	Reason    string    `json:"reason,omitempty"`
-	By        string    `json:"by,omitempty"`
-
-	matches labels.Selector
-}
-
 // Control is a document that was read. The zero value holds back nothing.
 type Control struct {
-	freeze  *Freeze
-	Pauses  []Pause
-	Windows []Window
+	freeze *reloader.Pause
+	Pauses []reloader.Pause
+	// selectors has that of each of Pauses.
+	selectors []labels.Selector
+	Windows   []Window
 	// Problem says why the document cannot be read, so that everything is frozen; empty if it can.
 	Problem string
 }
 
 // Frozen returns what holds back everything until it is replaced.
-func Frozen(f Freeze) Control { return Control{freeze: &f} }
+func Frozen(f reloader.Pause) Control { return Control{freeze: &f} }
 
 // Unread is what holds until the ConfigMap is read: it may say that everything is frozen.
 func Unread() Control {
-	return Frozen(Freeze{Reason: "the ConfigMap " + ConfigMap + " could not be read yet, and may say so"})
+	return Frozen(reloader.Pause{Reason: "the ConfigMap " + ConfigMap + " could not be read yet, and may say so"})
 }
 
 // Parse reads the ConfigMap's data.
@@ -79,7 +61,7 @@ func Parse(data map[string]string) Control {
 	_, c, err := open(data)
 	if err != nil {
 		c = Control{Problem: cut(err.Error(), 2*maxText)}
-		c.freeze = &Freeze{Reason: cut(c.Problem, maxText)}
+		c.freeze = &reloader.Pause{Reason: cut(c.Problem, maxText)}
 	}
 	return c
 }
@@ -104,16 +86,20 @@ func Edit(data map[string]string, change func(*Document) error) error {
 // compile checks the document.
 func compile(doc Document) (c Control, err error) {
 	if f := doc.Freeze; f != nil {
-		if !f.Until.IsZero() && !reloader.Storable(f.Until) || !f.Since.IsZero() && !reloader.Storable(f.Since) {
+		switch {
+		case !f.Until.IsZero() && !reloader.Storable(f.Until) || !f.Since.IsZero() && !reloader.Storable(f.Since):
 			return c, errors.New("freeze: a time is too far away")
+		case f.Namespace != "" || f.Selector != "":
+			return c, errors.New("freeze: it holds back everything; write what is about some workloads into pauses")
 		}
-		c.freeze = &Freeze{Reason: cut(f.Reason, maxText), Until: f.Until, By: cut(f.By, maxText), Since: f.Since}
+		c.freeze = &reloader.Pause{Reason: cut(f.Reason, maxText), Until: f.Until, By: cut(f.By, maxText), Since: f.Since}
 	}
 	if len(doc.Pauses) > maxPauses || len(doc.Windows) > maxWindows {
 		return c, fmt.Errorf("there may be %d pauses and %d windows", maxPauses, maxWindows)
 	}
 	for i, p := range doc.Pauses {
-		if p.matches, err = ParseSelector(p.Selector); err != nil {
+		selector, err := ParseSelector(p.Selector)
+		if err != nil {
 			return c, fmt.Errorf("pauses[%d]: not a label selector such as app=cart: %w", i, err)
 		}
 		if p.Namespace != "" {
@@ -121,11 +107,11 @@ func compile(doc Document) (c Control, err error) {
 				return c, fmt.Errorf("pauses[%d]: %w", i, err)
 			}
 		}
-		if p.Until.IsZero() || !reloader.Storable(p.Until) {
+		if p.Until.IsZero() || !reloader.Storable(p.Until) || !p.Since.IsZero() && !reloader.Storable(p.Since) {
 			return c, fmt.Errorf("pauses[%d]: until must be a time, such as 2026-01-31T18:00:00Z", i)
 		}
-		p.Selector, p.Reason, p.By = p.matches.String(), cut(p.Reason, maxText), cut(p.By, maxText)
-		c.Pauses = append(c.Pauses, p)
+		p.Selector, p.Reason, p.By = selector.String(), cut(p.Reason, maxText), cut(p.By, maxText)
+		c.Pauses, c.selectors = append(c.Pauses, p), append(c.selectors, selector)
 	}
 	for i, text := range doc.Windows {
 		w, err := ParseWindow(text)
@@ -157,21 +143,18 @@ func cut(text string, limit int) string {
 }
 
 // Freeze returns the freeze of the document, and whether it holds back everything at a time: it may have ended.
-func (c Control) Freeze(now time.Time) (Freeze, bool) {
+func (c Control) Freeze(now time.Time) (reloader.Pause, bool) {
 	if c.freeze == nil {
-		return Freeze{}, false
+		return reloader.Pause{}, false
 	}
-	return *c.freeze, c.freeze.Until.IsZero() || now.Before(c.freeze.Until)
+	return *c.freeze, c.freeze.On(now)
 }
 
 // Paused returns the longest pause at a time of a workload with that namespace and those labels, if there is one.
-func (c Control) Paused(namespace string, set map[string]string, now time.Time) (Pause, bool) {
-	var found Pause
-	for _, p := range c.Pauses {
-		if p.Namespace != "" && p.Namespace != namespace || !p.matches.Matches(labels.Set(set)) {
-			continue
-		}
-		if p.Until.After(now) && p.Until.After(found.Until) {
+func (c Control) Paused(namespace string, set map[string]string, now time.Time) (reloader.Pause, bool) {
+	var found reloader.Pause
+	for i, p := range c.Pauses {
+		if (p.Namespace == "" || p.Namespace == namespace) && p.On(now) && p.Until.After(found.Until) && c.selectors[i].Matches(labels.Set(set)) {
 			found = p
 		}
 	}
@@ -179,11 +162,11 @@ func (c Control) Paused(namespace string, set map[string]string, now time.Time) 
 }
 
 // Pause adds a pause, in place of one of the same namespace and selector, and drops those that have ended.
-func (d *Document) Pause(p Pause, now time.Time) error {
+func (d *Document) Pause(p reloader.Pause, now time.Time) error {
 	if _, err := d.Resume(p.Namespace, p.Selector); err != nil {
 		return err
 	}
-	d.Pauses = slices.DeleteFunc(d.Pauses, func(old Pause) bool { return !old.Until.After(now) })
+	d.Pauses = slices.DeleteFunc(d.Pauses, func(old reloader.Pause) bool { return !old.On(now) })
 	d.Pauses = append(d.Pauses, p)
 	return nil
 }
@@ -195,7 +178,7 @@ func (d *Document) Resume(namespace, selector string) (bool, error) {
 		return false, fmt.Errorf("selector %.80q: %w", selector, err)
 	}
 	before := len(d.Pauses)
-	d.Pauses = slices.DeleteFunc(d.Pauses, func(p Pause) bool {
+	d.Pauses = slices.DeleteFunc(d.Pauses, func(p reloader.Pause) bool {
 		parsed, err := labels.Parse(p.Selector)
 		return err == nil && p.Namespace == namespace && parsed.String() == wanted.String()
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
@@ -41,6 +42,7 @@ func TestFreeze(t *testing.T) {
 		"a list":           {reason: "of what?", document: "freeze: [a]", frozen: true, problem: "line 1: a list does not belong here"},
 		"comments alone":   {reason: "nothing is asked for", document: "# freeze: {}\n"},
 		"no lists":         {reason: "nothing is asked for", document: "pauses:\nwindows:\n"},
+		"a part":           {reason: "a freeze holds back everything", document: "freeze: {namespace: shop}", frozen: true, problem: "pauses"},
 		"bad pause":        {reason: "who is meant?", document: "pauses: [{namespace: Shop!, until: 2026-11-21T13:00:00Z}]", frozen: true, problem: "pauses[0]"},
 		"bad selector":     {reason: "who is meant?", document: `pauses: [{selector: "app in web", until: 2026-11-21T13:00:00Z}]`, frozen: true, problem: "pauses[0]"},
 		"endless pause":    {reason: "a pause ends", document: "pauses: [{namespace: shop}]", frozen: true, problem: "until"},
@@ -102,9 +104,9 @@ func TestPauses(t *testing.T) {
 
 func TestEdit(t *testing.T) {
 	hour := now.Add(time.Hour)
-	till := control.Pause{Namespace: "shop", Selector: "app=till", Until: hour, Reason: "audit", By: "alice"}
+	till := reloader.Pause{Namespace: "shop", Selector: "app=till", Until: hour, Reason: "audit", By: "alice"}
 	const tillText = "pauses:\n- by: alice\n  namespace: shop\n  reason: audit\n  selector: app=till\n  until: \"2026-11-21T13:00:00Z\"\n"
-	pause := func(p control.Pause) func(*control.Document) error {
+	pause := func(p reloader.Pause) func(*control.Document) error {
 		return func(d *control.Document) error { return d.Pause(p, now) }
 	}
 	resume := func(namespace, selector string) func(*control.Document) error {
@@ -128,8 +130,8 @@ func TestEdit(t *testing.T) {
 		"resume":                    {tillText, resume("shop", " app = till"), "{}\n", ""},
 		"resume keeps the rest":     {"windows: [\"0 22 * * * 1h\"]\n" + tillText, resume("shop", "app=till"), "windows:\n- 0 22 * * * 1h\n", ""},
 		"resume of another":         {tillText, resume("bank", "app=till"), tillText, "no such pause"},
-		"a bad selector":            {tillText, pause(control.Pause{Selector: "a=b=c", Until: hour}), tillText, "selector"},
-		"a bad namespace":           {"", pause(control.Pause{Namespace: "Shop!", Until: hour}), "", "Shop!"},
+		"a bad selector":            {tillText, pause(reloader.Pause{Selector: "a=b=c", Until: hour}), tillText, "selector"},
+		"a bad namespace":           {"", pause(reloader.Pause{Namespace: "Shop!", Until: hour}), "", "Shop!"},
 		"beside what is not read":   {"{", pause(till), "{", "so everything is frozen"},
 		"beside an unknown keyword": {"frezze: {}", pause(till), "frezze: {}", "frezze"},
 	} {

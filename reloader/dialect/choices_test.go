@@ -62,7 +62,7 @@ func FuzzChoices(f *testing.F) {
 		f.Add("reroll.dev/strategy", value, "reloader.stakater.com/rollout-strategy", value)
 	}
 	for key, value := range map[string]string{
-		"http-reload": "POST :web/-/reload", "http-verify": "GET :9090/metrics?a=b config_reloads_total", "http-token": "key", "http-fallback": "none",
+		"http-reload": "POST :web/-/reload", "http-verify": "GET :9090/metrics?a=b config_reloads_total", "http-secret": "key", "http-fallback": "none",
 		"exec-reload": `["nginx","-s","reload"]`, "exec-container": "main", "strategy": "refresh",
 	} {
 		f.Add("reroll.dev/"+key, value, "reroll.dev/strategy", "http")

@@ -17,7 +17,7 @@ func (p *part) decide(c ConfigMeta) (why reloader.Reason, clause string) {
 		c = ConfigMeta{Config: c.Config}
 	}
 	if c.Unselected && c.Config.Cluster == "" && c.Config.Namespace == p.workload.Namespace {
-		return reloader.ReasonConfigUnselected, ""
+		return reloader.ReasonUnselected, ""
 	}
 	answer, by := reloader.ReasonNotOptedIn, ""
 	for i := range p.rules {
@@ -27,7 +27,7 @@ func (p *part) decide(c ConfigMeta) (why reloader.Reason, clause string) {
 		}
 		switch why := p.reason(r, c); {
 		case why == "":
-		case Asks(why) || forbids(why):
+		case Asks(why) || why == reloader.ReasonIgnored:
 			return why, r.Key
 		case by == "":
 			answer, by = why, r.Key
@@ -40,30 +40,23 @@ func (p *part) decide(c ConfigMeta) (why reloader.Reason, clause string) {
 func (p *part) reason(r *rule, c ConfigMeta) reloader.Reason {
 	switch r.Do {
 	case Ignore:
-		if r.On != OnConfig {
-			return reloader.ReasonWorkloadIgnored
-		}
-		if c.Annotations[r.Key] == exactlyTrue {
-			return reloader.ReasonConfigIgnored
+		if r.On != OnConfig || c.Annotations[r.Key] == exactlyTrue {
+			return reloader.ReasonIgnored
 		}
 	case Forbid:
 		if r.list.match(c.Config) {
-			return reloader.ReasonExcluded
+			return reloader.ReasonIgnored
 		}
 	case Search, AskReferenced:
 		return p.referenceReason(r, c)
 	case Ask:
 		switch {
-		case r.As == Selector && r.selector.Matches(labels.Set(c.Labels)):
-			return reloader.ReasonSelected
-		case r.As == Selector:
-			return reloader.ReasonConfigUnselected
-		case !r.list.match(c.Config):
+		case r.As == Selector && !r.selector.Matches(labels.Set(c.Labels)):
+			return reloader.ReasonUnselected
+		case r.As != Selector && !r.list.match(c.Config):
 			return ""
 		case !c.ShowsTo(p.workload.Namespace):
 			return reloader.ReasonNotShared
-		case r.As == Followed:
-			return reloader.ReasonFollowed
 		}
 		return reloader.ReasonNamed
 	}
@@ -77,8 +70,6 @@ func (p *part) referenceReason(r *rule, c ConfigMeta) reloader.Reason {
 		return ""
 	case !p.dialect.countsAsReference(p.workload, c.Config):
 		return reloader.ReasonNotReferenced
-	case r.Do == AskReferenced && len(r.Kinds) == 1:
-		return reloader.ReasonTypedAuto
 	case r.Do == AskReferenced:
 		return reloader.ReasonAuto
 	}
@@ -86,7 +77,7 @@ func (p *part) referenceReason(r *rule, c ConfigMeta) reloader.Reason {
 		return o.Do == Search && o.On == OnConfig && o.kinds.has(c.Config.Kind) && c.Annotations[o.Key] == exactlyTrue
 	}
 	if !slices.ContainsFunc(p.rules, found) {
-		return reloader.ReasonConfigUnmarked
+		return reloader.ReasonUnselected
 	}
 	return reloader.ReasonSearch
 }
@@ -104,14 +95,5 @@ func (c *Clause) reaches(w *workload.Workload, config reloader.Config) bool {
 
 // Asks reports whether a clause that gives this reason demands a reload.
 func Asks(why reloader.Reason) bool {
-	switch why {
-	case reloader.ReasonNamed, reloader.ReasonAuto, reloader.ReasonTypedAuto, reloader.ReasonSearch, reloader.ReasonFollowed, reloader.ReasonSelected:
-		return true
-	}
-	return false
-}
-
-// forbids reports whether a clause that gives this reason overrules all that follow.
-func forbids(why reloader.Reason) bool {
-	return why == reloader.ReasonConfigIgnored || why == reloader.ReasonWorkloadIgnored || why == reloader.ReasonExcluded
+	return why == reloader.ReasonNamed || why == reloader.ReasonAuto || why == reloader.ReasonSearch
 }

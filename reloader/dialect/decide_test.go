@@ -73,11 +73,11 @@ type decisionCase struct {
 // decisionCases has one case, or more, for every sentence of the order of decision.
 var decisionCases = map[string]decisionCase{
 	"nothing said":           {reason: "no annotation, no reload", config: cm("c"), why: reloader.ReasonNotOptedIn},
-	"ignore beats the list":  {reason: "2", workload: annotations{cmList: "c"}, config: cm("c"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonConfigIgnored, clause: ignore},
-	"ignore beats auto":      {reason: "2", workload: annotations{auto: "true"}, config: sec("s"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonConfigIgnored, clause: ignore},
+	"ignore beats the list":  {reason: "2", workload: annotations{cmList: "c"}, config: cm("c"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonIgnored, clause: ignore},
+	"ignore beats auto":      {reason: "2", workload: annotations{auto: "true"}, config: sec("s"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonIgnored, clause: ignore},
 	"ignore is exact":        {reason: "2: only the literal counts", workload: annotations{auto: "true"}, config: cm("c"), onConfig: annotations{ignore: "True"}, why: reloader.ReasonAuto, clause: auto},
-	"ignore on the workload": {reason: "fixed: it holds there too", workload: annotations{cmList: "c", ignore: "true"}, config: cm("c"), why: reloader.ReasonWorkloadIgnored, clause: ignore},
-	"ignore on the template": {reason: "fixed: and there", workload: annotations{cmList: "c"}, template: annotations{ignore: "true"}, config: cm("c"), why: reloader.ReasonWorkloadIgnored, clause: ignore},
+	"ignore on the workload": {reason: "fixed: it holds there too", workload: annotations{cmList: "c", ignore: "true"}, config: cm("c"), why: reloader.ReasonIgnored, clause: ignore},
+	"ignore on the template": {reason: "fixed: and there", workload: annotations{cmList: "c"}, template: annotations{ignore: "true"}, config: cm("c"), why: reloader.ReasonIgnored, clause: ignore},
 	"ignore is no trigger":   {reason: "it does not hide the template", workload: annotations{ignore: "false"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
 
 	"fallback":                {reason: "3: no trigger on the workload", template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
@@ -88,16 +88,16 @@ var decisionCases = map[string]decisionCase{
 	"hidden by list":          {reason: "3", workload: annotations{cmList: "else"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"hidden by typed auto":    {reason: "3", workload: annotations{cmAuto: "false"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"not hidden, other type":  {reason: "3: a list of the other type does not count", workload: annotations{secList: "s"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
-	"not hidden, other auto":  {reason: "3: typed auto of the other type does not count", workload: annotations{secAuto: "false"}, template: annotations{cmAuto: "true"}, config: cm("c"), why: reloader.ReasonTypedAuto, clause: cmAuto},
+	"not hidden, other auto":  {reason: "3: typed auto of the other type does not count", workload: annotations{secAuto: "false"}, template: annotations{cmAuto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: cmAuto},
 	"not hidden, by exclude":  {reason: "3: exclude is no trigger", workload: annotations{cmExclude: "else"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
-	"no mixture":              {reason: "3: one map or the other", workload: annotations{search: "true"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonConfigUnmarked, clause: search},
-	"exclude on the template": {reason: "fixed: read there too", template: annotations{auto: "true", cmExclude: "c"}, config: cm("c"), why: reloader.ReasonExcluded, clause: cmExclude},
-	"exclude, both":           {reason: "fixed: what either says holds", workload: annotations{auto: "true", cmExclude: "z"}, template: annotations{cmExclude: "c"}, config: cm("c"), why: reloader.ReasonExcluded, clause: cmExclude},
-	"exclude with template":   {reason: "4: read before the fallback", workload: annotations{cmExclude: "c"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonExcluded, clause: cmExclude},
-	"exclude beats the list":  {reason: "4", workload: annotations{cmList: "c", cmExclude: "a , c"}, config: cm("c"), why: reloader.ReasonExcluded, clause: cmExclude},
+	"no mixture":              {reason: "3: one map or the other", workload: annotations{search: "true"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonUnselected, clause: search},
+	"exclude on the template": {reason: "fixed: read there too", template: annotations{auto: "true", cmExclude: "c"}, config: cm("c"), why: reloader.ReasonIgnored, clause: cmExclude},
+	"exclude, both":           {reason: "fixed: what either says holds", workload: annotations{auto: "true", cmExclude: "z"}, template: annotations{cmExclude: "c"}, config: cm("c"), why: reloader.ReasonIgnored, clause: cmExclude},
+	"exclude with template":   {reason: "4: read before the fallback", workload: annotations{cmExclude: "c"}, template: annotations{auto: "true"}, config: cm("c"), why: reloader.ReasonIgnored, clause: cmExclude},
+	"exclude beats the list":  {reason: "4", workload: annotations{cmList: "c", cmExclude: "a , c"}, config: cm("c"), why: reloader.ReasonIgnored, clause: cmExclude},
 	"exclude is literal":      {reason: "4: no expressions", workload: annotations{auto: "true", cmExclude: ".*,c.*"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
 	"exclude of other type":   {reason: "4: each type has its own", workload: annotations{auto: "true", scExclude: "c"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
-	"exclude of secrets":      {reason: "4", workload: annotations{auto: "true", scExclude: "s"}, config: sec("s"), why: reloader.ReasonExcluded, clause: scExclude},
+	"exclude of secrets":      {reason: "4", workload: annotations{auto: "true", scExclude: "s"}, config: sec("s"), why: reloader.ReasonIgnored, clause: scExclude},
 
 	"named":                  {reason: "5: a reference is not required", workload: annotations{cmList: "other"}, config: cm("other"), why: reloader.ReasonNamed, clause: cmList},
 	"named, trimmed":         {reason: "5", workload: annotations{cmList: " a ,\tother "}, config: cm("other"), why: reloader.ReasonNamed, clause: cmList},
@@ -116,8 +116,8 @@ var decisionCases = map[string]decisionCase{
 	"list beats auto":        {reason: "5 comes before 7", workload: annotations{cmList: "c", auto: "true"}, config: cm("c"), why: reloader.ReasonNamed, clause: cmList},
 
 	"search":              {reason: "6", workload: annotations{search: "true"}, config: cm("c"), onConfig: annotations{match: "true"}, why: reloader.ReasonSearch, clause: search},
-	"search, unmarked":    {reason: "6: the config has to say so too", workload: annotations{search: "true"}, config: cm("c"), why: reloader.ReasonConfigUnmarked, clause: search},
-	"search, match True":  {reason: "6: exact on the config", workload: annotations{search: "true"}, config: cm("c"), onConfig: annotations{match: "True"}, why: reloader.ReasonConfigUnmarked, clause: search},
+	"search, unmarked":    {reason: "6: the config has to say so too", workload: annotations{search: "true"}, config: cm("c"), why: reloader.ReasonUnselected, clause: search},
+	"search, match True":  {reason: "6: exact on the config", workload: annotations{search: "true"}, config: cm("c"), onConfig: annotations{match: "True"}, why: reloader.ReasonUnselected, clause: search},
 	"search True":         {reason: "6: exact on the workload", workload: annotations{search: "True"}, config: cm("c"), onConfig: annotations{match: "true"}, why: reloader.ReasonNotOptedIn},
 	"search, no use":      {reason: "6: only references are searched", workload: annotations{search: "true"}, config: cm("z"), onConfig: annotations{match: "true"}, why: reloader.ReasonNotReferenced, clause: search},
 	"search beats auto":   {reason: "6 comes before 7", workload: annotations{search: "true", auto: "true"}, config: cm("c"), onConfig: annotations{match: "true"}, why: reloader.ReasonSearch, clause: search},
@@ -132,10 +132,10 @@ var decisionCases = map[string]decisionCase{
 	"auto, spaces":          {reason: "7: not trimmed", workload: annotations{auto: " true"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"auto, not referenced":  {reason: "7: only references", workload: annotations{auto: "true"}, config: cm("z"), why: reloader.ReasonNotReferenced, clause: auto},
 	"auto, pull secret":     {reason: "7: images are pulled with it, and nothing reads it in a pod", workload: annotations{auto: "true"}, config: sec("pull"), why: reloader.ReasonNotReferenced, clause: auto},
-	"typed auto":            {reason: "7", workload: annotations{cmAuto: "true"}, config: cm("c"), why: reloader.ReasonTypedAuto, clause: cmAuto},
-	"typed auto, secret":    {reason: "7", workload: annotations{secAuto: "true"}, config: sec("s"), why: reloader.ReasonTypedAuto, clause: secAuto},
+	"typed auto":            {reason: "7", workload: annotations{cmAuto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: cmAuto},
+	"typed auto, secret":    {reason: "7", workload: annotations{secAuto: "true"}, config: sec("s"), why: reloader.ReasonAuto, clause: secAuto},
 	"typed auto, other":     {reason: "7: of the other type", workload: annotations{cmAuto: "true"}, config: sec("s"), why: reloader.ReasonNotOptedIn},
-	"typed auto, auto off":  {reason: "7: one of them is enough", workload: annotations{auto: "false", cmAuto: "true"}, config: cm("c"), why: reloader.ReasonTypedAuto, clause: cmAuto},
+	"typed auto, auto off":  {reason: "7: one of them is enough", workload: annotations{auto: "false", cmAuto: "true"}, config: cm("c"), why: reloader.ReasonAuto, clause: cmAuto},
 	"auto, typed auto off":  {reason: "7: one of them is enough", workload: annotations{auto: "true", cmAuto: "false"}, config: cm("c"), why: reloader.ReasonAuto, clause: auto},
 	"named, not referenced": {reason: "the list needs no reference, also beside auto", workload: annotations{auto: "true", secList: "pull"}, config: sec("pull"), why: reloader.ReasonNamed, clause: secList},
 
@@ -147,7 +147,7 @@ var decisionCases = map[string]decisionCase{
 	"all, typed false":   {reason: "8: opted out for this type", autoReloadAll: true, workload: annotations{cmAuto: "false"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
 	"all, other type":    {reason: "8: opted out for the other type only", autoReloadAll: true, workload: annotations{secAuto: "false"}, config: cm("c"), why: reloader.ReasonAuto, clause: "--auto-reload-all"},
 	"all, template says": {reason: "8: the template may opt out", autoReloadAll: true, template: annotations{auto: "false"}, config: cm("c"), why: reloader.ReasonNotOptedIn},
-	"all, ignored":       {reason: "2 comes before 8", autoReloadAll: true, config: cm("c"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonConfigIgnored, clause: ignore},
+	"all, ignored":       {reason: "2 comes before 8", autoReloadAll: true, config: cm("c"), onConfig: annotations{ignore: "true"}, why: reloader.ReasonIgnored, clause: ignore},
 
 	"other namespace": {
 		reason: "workloads see their own namespace", workload: annotations{cmList: "c", auto: "true"}, other: true,
@@ -161,7 +161,7 @@ func TestStakaterDecides(t *testing.T) {
 			d := dialect.Stakater(dialect.StakaterOptions{AutoReloadAll: c.autoReloadAll})
 			plan := dialect.Set{d}.Compile(app(c.workload, c.template))
 			got := plan.Decide(dialect.ConfigMeta{Config: c.config, Annotations: c.onConfig})
-			reload := c.why == reloader.ReasonNamed || c.why == reloader.ReasonAuto || c.why == reloader.ReasonTypedAuto || c.why == reloader.ReasonSearch
+			reload := c.why == reloader.ReasonNamed || c.why == reloader.ReasonAuto || c.why == reloader.ReasonSearch
 			want := dialect.Decision{Reload: reload, Dialect: "stakater", Why: c.why, Clause: c.clause}
 			if reload {
 				want.Marks = []*dialect.Dialect{d}

@@ -60,13 +60,13 @@ func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
 		t.Errorf("a name in a list of another tool follows: %+v", got)
 	}
 	follower := following("c1/shop/configmap/flags")
-	if got := decide(follower, ConfigMeta{Config: flags}); !got.Reload || got.Why != reloader.ReasonFollowed || got.Clause != FollowKey {
+	if got := decide(follower, ConfigMeta{Config: flags}); !got.Reload || got.Why != reloader.ReasonNamed || got.Clause != FollowKey {
 		t.Errorf("who follows decides %+v", got)
 	}
 	if got := decide(follower, ConfigMeta{Config: own}); got.Reload {
 		t.Errorf("one's own config of that name is followed: %+v", got)
 	}
-	if got := decide(follower, ConfigMeta{Config: own, Follows: "c1"}); !got.Reload || got.Why != reloader.ReasonFollowed {
+	if got := decide(follower, ConfigMeta{Config: own, Follows: "c1"}); !got.Reload || got.Why != reloader.ReasonNamed {
 		t.Errorf("the config of the workload's cluster, which it follows, decides %+v", got)
 	}
 	if got := decide(follower, ConfigMeta{Config: own, Follows: "c2"}); got.Reload {

@@ -33,8 +33,8 @@ type Hot struct {
 	// call or, without Metric, the resource version of each config.
 	Reload, Verify Request
 	Metric         string
-	// Token is the name of a Secret in the workload's namespace whose key token has a bearer token; empty for none.
-	Token string
+	// Secret is the name of one in the workload's namespace that has credentials; empty for none.
+	Secret string
 	// Command is what Exec runs in Container.
 	Command   []string
 	Container string
@@ -55,7 +55,7 @@ var hotKeys = []struct {
 }{
 	{OwnPrefix + "http-reload", []string{HTTP}},
 	{OwnPrefix + "http-verify", []string{HTTP}},
-	{OwnPrefix + "http-token", []string{HTTP}},
+	{OwnPrefix + "http-secret", []string{HTTP}},
 	{OwnPrefix + "http-fallback", HotStrategies},
 	{OwnPrefix + "exec-reload", []string{Exec}},
 	{OwnPrefix + "exec-container", []string{Exec}},
@@ -68,8 +68,8 @@ func (h *Hot) read(w *workload.Workload, key, value string) (err error) {
 		h.Reload, err = ParseRequest(value)
 	case "http-verify":
 		err = h.readVerify(value)
-	case "http-token":
-		h.Token = value
+	case "http-secret":
+		h.Secret = value
 		if (reloader.Config{Kind: reloader.Secret, Namespace: w.Namespace, Name: value}).Validate() != nil || value == "" {
 			err = fmt.Errorf("%.40q is not the name of a Secret", value)
 		}
@@ -175,40 +175,47 @@ func (h *Hot) readVerify(value string) (err error) {
 	return err
 }
 
-// Restarts says why a change of c restarts the pods although Chosen.Hot is there: the installation does not allow it, or they would not see the change.
-// It is empty if they see it in their volumes, and if Chosen.Hot is nil.
-func (p *Plan) Restarts(c reloader.Config, enabled, exec bool) string {
+// Restarts says why a change of c restarts the pods although Chosen.Hot is there, and whether that is forbidden: the installation does not allow it, or
+// they would not see the change. It is empty if they see it in their volumes, and if Chosen.Hot is nil.
+func (p *Plan) Restarts(c reloader.Config, enabled, exec bool) (why string) {
 	w, h := p.Workload, p.Chosen.Hot
 	switch r := w.Template.References.Get(c); {
 	case h == nil:
 		return ""
 	case !enabled:
-		return "hotReload.enabled is off"
+		why = "hotReload.enabled is off"
 	case h.Strategy == Exec && !exec:
-		return "hotReload.exec is off"
+		why = "hotReload.exec is off"
 	case w.Roll() != workload.InPlace:
-		return "pods of a " + w.Kind + " are not asked to reload"
+		why = "pods of a " + w.Kind + " are not asked to reload"
 	case w.Template.HostNetwork && h.Strategy == HTTP:
-		return "its pods use the host network, where Reroll calls no pods"
+		why = "its pods use the host network, where Reroll calls no pods"
 	case r == nil:
-		return "the pod template does not refer to " + c.String()
+		why = "the pod template does not refer to " + c.String()
 	default:
 		for _, u := range r.Uses {
-			why := ""
-			switch {
-			case u.How != workload.UseVolume && u.How != workload.UseProjectedVolume:
-				why = "is used as " + u.How
-			case u.Container == "":
-				why = "is mounted by no container"
-			case u.SubPath:
-				why = "is mounted with subPath by container " + u.Container
-			case slices.Contains(w.Template.Init, u.Container):
-				why = "is read by init container " + u.Container
-			default:
-				continue
+			if how := unseen(w, u); how != "" {
+				why = c.String() + " " + how + ", so running pods do not see its changes"
 			}
-			return c.String() + " " + why + ", so running pods do not see its changes"
 		}
-		return ""
 	}
+	if why != "" && !h.Fallback {
+		why += "; but " + OwnPrefix + "http-fallback forbids a restart"
+	}
+	return why
+}
+
+// unseen says why running pods do not see changes of a config that they use like this; empty if they do.
+func unseen(w *workload.Workload, u reloader.Use) string {
+	switch {
+	case u.How != workload.UseVolume && u.How != workload.UseProjectedVolume:
+		return "is used as " + u.How
+	case u.Container == "":
+		return "is mounted by no container"
+	case u.SubPath:
+		return "is mounted with subPath by container " + u.Container
+	case slices.Contains(w.Template.Init, u.Container):
+		return "is read by init container " + u.Container
+	}
+	return ""
 }

@@ -41,9 +41,9 @@ func TestHot(t *testing.T) {
 		"http, asked no": {map[string]string{"strategy": "http"}, nil, "reroll.dev/strategy: http needs reroll.dev/http-reload; the installation's strategy applies"},
 		"bad request":    {map[string]string{"strategy": "http", "http-reload": "reload"}, nil, "reroll.dev/http-reload: it does not start with GET, POST or PUT"},
 		"all of http": {
-			map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-verify": "GET :web/metrics a_total", "http-token": "key", "http-fallback": "none"},
+			map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-verify": "GET :web/metrics a_total", "http-secret": "key", "http-fallback": "none"},
 			with(http, func(h *dialect.Hot) {
-				h.Verify, h.Metric, h.Token, h.Fallback = dialect.Request{Method: "GET", Port: "web", Path: "/metrics"}, "a_total", "key", false
+				h.Verify, h.Metric, h.Secret, h.Fallback = dialect.Request{Method: "GET", Port: "web", Path: "/metrics"}, "a_total", "key", false
 			}), "",
 		},
 		"proof of a version": {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-verify": "GET :web/v"}, with(http, func(h *dialect.Hot) {
@@ -51,7 +51,7 @@ func TestHot(t *testing.T) {
 		}), ""},
 		"proof by POST":  {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-verify": "POST :web/v"}, nil, "http-verify: it does not start with GET"},
 		"a bad metric":   {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-verify": "GET :web/v a-b"}, nil, `"a-b" is not the name of a metric`},
-		"a bad token":    {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-token": "../key"}, nil, "is not the name of a Secret"},
+		"a bad secret":   {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-secret": "../key"}, nil, "is not the name of a Secret"},
 		"a bad fallback": {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-fallback": "no"}, nil, `"no" is not valid: the only value is none; the workload rolls by the installation's strategy`},
 		"refresh":        {map[string]string{"strategy": "refresh", "http-fallback": "none"}, &dialect.Hot{Strategy: "refresh"}, ""},
 		"a key of another strategy": {
@@ -93,10 +93,14 @@ func TestRestarts(t *testing.T) {
 		use  reloader.Use
 	}{
 		"": {"DaemonSet", reloader.Use{How: workload.UseVolume, Container: "main"}}, "pods of a CronJob are not asked": {"CronJob", reloader.Use{}},
-		"is mounted by no container": {"Deployment", reloader.Use{How: workload.UseVolume}},
-		"is used as csiVolume":       {"Deployment", reloader.Use{How: workload.UseCSIVolume, Container: "main"}},
+		"is mounted by no container":                                  {"Deployment", reloader.Use{How: workload.UseVolume}},
+		"is used as csiVolume":                                        {"Deployment", reloader.Use{How: workload.UseCSIVolume, Container: "main"}},
+		"its changes; but reroll.dev/http-fallback forbids a restart": {"StatefulSet", reloader.Use{How: "env", Container: "main"}},
 	} {
 		w := ofKind(c.kind, annotations{"reroll.dev/auto": "true", "reroll.dev/strategy": "refresh"})
+		if c.kind == "StatefulSet" {
+			w.Annotations["reroll.dev/http-fallback"] = "none"
+		}
 		w.Template.References.Set(cm("c"), &workload.Reference{Uses: []reloader.Use{c.use}})
 		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
 		if got := plan.Restarts(cm("c"), true, false); !strings.Contains(got, want) || (got == "") != (want == "") {

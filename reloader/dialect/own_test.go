@@ -54,7 +54,7 @@ func TestOtherNamespaces(t *testing.T) {
 		"not shared":             {"other/c", "", reloader.ReasonNotShared},
 		"named without its name": {"c", "*", reloader.ReasonNotOptedIn},
 		"by a glob":              {"*", "*", reloader.ReasonNotOptedIn},
-		"excluded":               {"other/c", "*", reloader.ReasonExcluded},
+		"excluded":               {"other/c", "*", reloader.ReasonIgnored},
 		"another one excluded":   {"other/c", "*", reloader.ReasonNamed},
 	} {
 		set := dialect.All(dialect.StakaterOptions{})
@@ -72,7 +72,7 @@ func TestOtherNamespaces(t *testing.T) {
 				t.Errorf("%s: %+v, and %+v if it is absent", name, plan.Decide(hidden), plan.Decide(absent))
 			}
 		}
-		if plan.Matches(theirs) != (c.list == "other/c" && c.want != reloader.ReasonExcluded) {
+		if plan.Matches(theirs) != (c.list == "other/c" && c.want != reloader.ReasonIgnored) {
 			t.Errorf("%s: the plan is %+v", name, plan)
 		}
 	}

@@ -221,7 +221,7 @@ func (p *Plan) decide(c ConfigMeta, home reloader.Config) Decision {
 		switch {
 		case Asks(why):
 			asked.ask(o, why, clause, home)
-		case forbids(why) && o.dialect.Overrules:
+		case why == reloader.ReasonIgnored && o.dialect.Overrules:
 			return Decision{Dialect: o.dialect.Name, Why: why, Clause: clause}
 		case answer.Why == reloader.ReasonNotOptedIn && why != answer.Why:
 			answer = Decision{Dialect: o.dialect.Name, Why: why, Clause: clause}

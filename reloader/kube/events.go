@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -137,14 +136,14 @@ func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	case r.Outcome == reloader.ReasonReloaded, r.Outcome == reloader.ReasonPaused:
 	case slices.Contains(reloader.HotReasons, r.Outcome):
 		did = "reloaded without a restart"
-	case r.Outcome == reloader.ReasonRefused, r.Outcome == reloader.ReasonInvalid, r.Outcome == reloader.ReasonFailing, r.Outcome == reloader.ReasonReloadFailed:
+	case r.Outcome == reloader.ReasonRefused, r.Outcome == reloader.ReasonFailing, r.Outcome == reloader.ReasonReloadFailed:
 		failed = true
 	default:
 		return nil
 	}
 	var events []*corev1.Event
 	for _, c := range byConfig(r.Causes) {
-		e := newEvent(w, r.DecidedAt, r.ID, strconv.FormatInt(r.Generation, 10), c.ChangeID, c.Config.String())
+		e := newEvent(w, r.DecidedAt, r.ID, c.ChangeID, c.Config.String())
 		e.Type, e.Reason, e.Source.Component = corev1.EventTypeNormal, eventReloaded, eventSource(c.Config.Kind)
 		text := describe(w, c, did)
 		if failed {

@@ -86,6 +86,7 @@ func TestBackup(t *testing.T) {
 	hostile := []byte(`{"job":["hunter2"],"uid":"hunter2"}`)
 	for name, change := range map[string]func(*corev1.Secret){
 		"no signature":   func(s *corev1.Secret) { delete(s.Data, signatureKey) },
+		"made up":        func(s *corev1.Secret) { s.Data[signatureKey] = bytes.Repeat([]byte("x"), 32) },
 		"cut":            func(s *corev1.Secret) { s.Data[backupKey] = s.Data[backupKey][:40] },
 		"another's name": func(s *corev1.Secret) { s.Name = "reroll-job-44" },
 		"signed, and no Job": func(s *corev1.Secret) {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -92,20 +91,13 @@ func (p *Pods) Refresh(ctx context.Context, pod workload.RunningPod, value strin
 	return err
 }
 
-// maxToken bounds a token, which is part of the header of a request.
-const maxToken = 16 << 10
-
-// Token returns the key token of a Secret, without space around it.
-func (p *Pods) Token(ctx context.Context, namespace, secret string) (string, error) {
-	s, err := p.cluster.client.CoreV1().Secrets(namespace).Get(ctx, secret, metav1.GetOptions{})
+// Secret returns the data of a Secret.
+func (p *Pods) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	s, err := p.cluster.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	token := strings.TrimSpace(string(s.Data["token"]))
-	if token == "" || len(token) > maxToken {
-		return "", fmt.Errorf("no key token of 1 to %d bytes in Secret %s/%s", maxToken, namespace, secret)
-	}
-	return token, nil
+	return s.Data, nil
 }
 
 // serversTime is how long the addresses of the API servers are kept.

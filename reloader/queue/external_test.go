@@ -212,7 +212,12 @@ func TestCredentials(t *testing.T) {
 	const jwt = "-----BEGIN NATS USER JWT-----\na.b.c\n------END NATS USER JWT------\n"
 	for content, good := range map[string]bool{jwt + "\n-----BEGIN USER NKEY SEED-----\n" + string(seed) + "\n------END USER NKEY SEED------\n": true, jwt: false} {
 		file := secretFile(t, filepath.Join(t.TempDir(), "reroll.creds"), content)
-		options, err := Login{Credentials: file}.options(quiet())
+		login := Login{Credentials: file}
+		must(t, login.validate())
+		options, err := login.options(quiet())
+		if login.User, login.PasswordFile = "u", file; login.validate() == nil {
+			t.Error("it takes credentials and a user")
+		}
 		var o nats.Options
 		for _, option := range options {
 			must(t, option(&o))

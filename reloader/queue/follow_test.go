@@ -93,7 +93,7 @@ func TestFollow(t *testing.T) {
 	must(t, q.PutWorkload(ctx, workloadRecord("web", "u1")))
 	f.expect(t, "caught up", "change app", "reload r-web-1", "record u1") // a later record takes the place of one that was not handed over
 	must(t, q.DeleteWorkload(ctx, "blue", workload("web")))
-	must(t, q.PutClusterStatus(ctx, reloader.ClusterStatus{Cluster: "blue", Process: reloader.Process{Version: "v1"}}))
+	must(t, q.PutClusterStatus(ctx, reloader.ClusterStatus{Cluster: "blue", Version: "v1"}))
 	must(t, q.BindCluster(ctx, "blue", "uid"))
 	misplaced, err := reloader.Encode(reload("web", 9))
 	must(t, err)

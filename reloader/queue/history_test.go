@@ -22,11 +22,11 @@ func change(name, sum string) reloader.Change {
 
 func reload(name string, n int) reloader.Reload {
 	return reloader.Reload{
-		ID:       fmt.Sprintf("r-%s-%d", name, n),
-		Cluster:  "blue",
-		Workload: workload(name),
-		Outcome:  reloader.ReasonReloaded,
-		Attempt:  reloader.Attempt{DecidedAt: epoch.Add(time.Duration(n) * time.Second)},
+		ID:        fmt.Sprintf("r-%s-%d", name, n),
+		Cluster:   "blue",
+		Workload:  workload(name),
+		Outcome:   reloader.ReasonReloaded,
+		DecidedAt: epoch.Add(time.Duration(n) * time.Second),
 	}
 }
 

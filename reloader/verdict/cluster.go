@@ -48,24 +48,32 @@ type Standing struct {
 
 // OfCluster returns how a cluster stands whose dispatcher has published s; nil if it never has.
 func OfCluster(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) Standing {
-	if s == nil {
-		return Standing{Health: Unknown, Problems: []Problem{{Message: "No dispatcher of this cluster has published its status."}}}
+	v := Standing{Health: Heard(s, now), Problems: problems(s, positions, now)}
+	if s != nil {
+		v.HoldsBack, v.Attribution = holdsBack(s, now), attribution(s)
 	}
-	v := Standing{Health: Healthy, Problems: problems(s, positions, now), HoldsBack: holdsBack(s, now), Attribution: attribution(s)}
-	switch {
-	case silence(s, now) > 0:
-		v.Health = Away
-	case len(v.Problems) > 0:
+	if v.Health == Healthy && len(v.Problems) > 0 {
 		v.Health = Degraded
 	}
 	return v
 }
 
+// Heard is the health of a cluster as far as its silence tells: Unknown, Away or Healthy.
+func Heard(s *reloader.ClusterStatus, now time.Time) Health {
+	switch {
+	case s == nil:
+		return Unknown
+	case silence(s, now) > 0:
+		return Away
+	}
+	return Healthy
+}
+
 // Doubt says why the records of a cluster may not be those of now; empty if its dispatcher has published its status lately, has seen every workload,
 // and has brought what it knows of them.
 func Doubt(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) string {
-	if v := OfCluster(s, positions, now); !v.Health.IsUp() || !s.Ready {
-		return v.Problems[0].Message + " What is on record may be out of date."
+	if Heard(s, now) != Healthy || !s.Ready {
+		return problems(s, positions, now)[0].Message + " What is on record may be out of date."
 	}
 	const usual = 100 // how many records are on their way from a cluster to its hub at any moment
 	for _, p := range positions {
@@ -90,6 +98,9 @@ func silence(s *reloader.ClusterStatus, now time.Time) time.Duration {
 }
 
 func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time.Time) (found []Problem) {
+	if s == nil {
+		return []Problem{{Message: "No dispatcher of this cluster has published its status."}}
+	}
 	add := func(next, message string, args ...any) {
 		found = append(found, Problem{Message: fmt.Sprintf(message, args...), Next: next})
 	}
@@ -103,7 +114,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 	for _, f := range s.Feeds {
 		of := ""
 		if len(f.Quiet) == 1 {
-			of = fmt.Sprintf(" of %ss", f.Quiet[0].Kind)
+			of = fmt.Sprintf(" of %ss", f.Quiet[0])
 		}
 		switch f.State {
 		case "silent":
@@ -113,7 +124,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 		}
 	}
 	for _, f := range s.Faults {
-		add(pods, "%s of the dispatcher: %s", f.Part, end(f.Reason))
+		add(pods, "The dispatcher is not well: %s", end(f))
 	}
 	for _, p := range positions {
 		for _, g := range p.Gaps {
@@ -127,7 +138,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 		}
 	}
 	if s.ControlProblem != "" {
-		p := freezeOf(s.Freeze, s)
+		p := freezeOf(reloader.Pause{}, s)
 		add(p.Next, "%s", p.Message)
 	}
 	return found
@@ -138,12 +149,12 @@ func holdsBack(s *reloader.ClusterStatus, now time.Time) (found []Problem) {
 	if s.DryRun {
 		found = append(found, Problem{"This is a dry run: Reroll writes nothing to the cluster.", "", reloader.ReasonDryRun})
 	}
-	if f := s.Freeze.At(now); f.Frozen && s.ControlProblem == "" {
-		found = append(found, freezeOf(f, s))
+	if s.Freeze.On(now) && s.ControlProblem == "" {
+		found = append(found, freezeOf(*s.Freeze, s))
 	}
 	for _, p := range s.Pauses {
-		if p.Until.After(now) {
-			message := "Reloads" + with(" in namespace ", p.Namespace, "") + with(" of workloads with ", p.Selector, "") + " are paused" + terms(p.Reason, p.By, time.Time{}, p.Until) + "."
+		if p.On(now) {
+			message := "Reloads" + with(" in namespace ", p.Namespace, "") + with(" of workloads with ", p.Selector, "") + " are paused" + terms(p) + "."
 			found = append(found, Problem{message, "reroll resume " + flags(p) + elsewhere(s), reloader.ReasonPausedByOperator})
 		}
 	}
@@ -169,17 +180,17 @@ func (c Case) unheard() (text, next string) {
 		asOf = " This is as of the start at " + clock(c.Status.StartedAt)
 	}
 	for _, f := range c.Status.Feeds {
-		for _, q := range f.Quiet {
+		for _, kind := range f.Quiet {
 			switch {
-			case !slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Config.Kind == q.Kind && e.Config.Cluster == "" }):
+			case !slices.ContainsFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Config.Kind == kind && e.Config.Cluster == "" }):
 				continue
 			case f.State == "silent":
 				next = "reroll audit check"
 			}
-			if q.LastAt.IsZero() {
-				return fmt.Sprintf("%s: no audit event of a %s has come since the dispatcher started.", asOf, q.Kind), next
+			if f.LastAt.IsZero() {
+				return fmt.Sprintf("%s: no audit event of a %s has come since the dispatcher started.", asOf, kind), next
 			}
-			return fmt.Sprintf("%s: the last audit event of a %s came at %s.", asOf, q.Kind, clock(q.LastAt)), next
+			return fmt.Sprintf("%s: the last audit event of a %s came at %s.", asOf, kind, clock(f.LastAt)), next
 		}
 	}
 	if len(c.Status.Feeds) == 0 && !hears(c.Status) {

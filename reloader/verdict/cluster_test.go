@@ -36,11 +36,11 @@ func TestOfCluster(t *testing.T) {
 		"silent feed":          {feed("silent"), Degraded, "No audit events come from the API server at 10.0.0.1:6443.", "reroll audit check", "while no audit events come"},
 		"a policy without Secrets": {func(s *reloader.ClusterStatus) {
 			feed("silent")(s)
-			s.Feeds[0].Quiet = []reloader.QuietKind{{Kind: reloader.Secret}}
+			s.Feeds[0].Quiet = []reloader.ConfigKind{reloader.Secret}
 		}, Degraded, "No audit events of Secrets come from the API server at 10.0.0.1:6443.", "reroll audit check", "while no audit events come"},
 		"refused canaries":       {feed("refused"), Degraded, "refuses canaries", "reroll check", "while no audit events come"},
 		"not ready":              {func(s *reloader.ClusterStatus) { s.Ready = false }, Degraded, "still recording", "kubectl -n ops get pods", "audit feed"},
-		"faulty part":            {func(s *reloader.ClusterStatus) { s.Faults = []reloader.Fault{{Part: "nats", Reason: "away"}} }, Degraded, "nats of the dispatcher: away.", "kubectl -n ops get pods", "audit feed"},
+		"faulty part":            {func(s *reloader.ClusterStatus) { s.Faults = []string{"nats: away"} }, Degraded, "The dispatcher is not well: nats: away.", "kubectl -n ops get pods", "audit feed"},
 		"unreadable control":     {func(s *reloader.ClusterStatus) { s.ControlProblem = "freeze: what?" }, Degraded, "freeze: what?", "kubectl -n ops edit configmap reroll-control", "audit feed"},
 		"dropped records":        {gap(reloader.GapAgedOut, time.Hour), Degraded, "Up to 3 records of the history are missing here", "reroll get clusters c1 -o yaml", "audit feed"},
 		"lost records":           {gap(reloader.GapStreamRemade, time.Hour), Degraded, "Records of the history may be missing here", "reroll get clusters c1 -o yaml", "audit feed"},
@@ -51,7 +51,7 @@ func TestOfCluster(t *testing.T) {
 			s.At, s.StoredAt = now.Add(time.Hour), now.Add(-2*time.Minute)
 		}, Away, "no status for 2m0s", "kubectl -n ops get pods", "audit feed"},
 	} {
-		s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Process: reloader.Process{Ready: true}}
+		s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Ready: true}
 		positions = nil
 		tc.edit(s)
 		got := OfCluster(s, positions, now)
@@ -74,8 +74,8 @@ func TestOfCluster(t *testing.T) {
 // TestHoldsBack: what holds back workloads of a cluster has its words and the command that ends it, until it has ended.
 func TestHoldsBack(t *testing.T) {
 	soon, over := now.Add(time.Hour), now.Add(-time.Hour)
-	s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Process: reloader.Process{Ready: true, DryRun: true}, Brakes: reloader.Brakes{
-		Freeze:  reloader.Freeze{Frozen: true, Reason: "a release", By: "alice", Since: over, Until: soon},
+	s := &reloader.ClusterStatus{Cluster: "c1", Namespace: "ops", At: now, Ready: true, DryRun: true, Backlog: reloader.Backlog{
+		Freeze:  &reloader.Pause{Reason: "a release", By: "alice", Since: over, Until: soon},
 		Pauses:  []reloader.Pause{{Until: over}, {Until: soon, Reason: "a sale"}, {Namespace: "shop", Selector: "app=web", By: "bob", Until: soon}},
 		Windows: []reloader.Window{{Schedule: "0 1 * * * 1h", Next: soon}, {Schedule: "0 0 30 2 * 1h"}, {Schedule: "0 9 * * * 9h", Open: true}},
 	}}

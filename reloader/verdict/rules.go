@@ -135,7 +135,7 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 		v.Message = fmt.Sprintf("%s was created at %s. Creating a config rolls nothing unless reload.onCreate is set, so pods that started before do not have it.", config, at)
 		v.Next = c.advice(how)
 	case how == reloader.ReasonBaseline && slices.Contains(reloader.Declines, e.Why):
-		v.Message = fmt.Sprintf("Changes of %s roll nothing: the workload %s. %s", config, e.Why.Says(), e.Why.Advice())
+		v.Message = fmt.Sprintf("Changes of %s roll nothing: the workload %s. %s", config, declined(e), e.Why.Advice())
 	case how == reloader.ReasonBaseline:
 		v.Message = fmt.Sprintf("Nothing has changed since Reroll first saw it: %s, %s.", config, at)
 	case how == reloader.ReasonReloaded:

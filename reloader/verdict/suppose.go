@@ -26,22 +26,20 @@ const (
 // Suppose says what would become of the workload if the config of e changed now in these keys; in any, if there are none. Limits that count rolls
 // are not part of it.
 func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
-	none := func(why reloader.Reason) (Fate, Verdict) {
-		return RollsNever, say(NotRolled, why, "It would not roll: the workload "+why.Says()+".", "")
+	none := func(why reloader.Reason, says string) (Fate, Verdict) {
+		return RollsNever, say(NotRolled, why, "It would not roll: the workload "+says+".", "")
 	}
 	counting := countingKeys(c.Record, e)
 	counts := counting.Filter(e.Uses)
 	switch {
 	case !dialect.Asks(e.Why):
-		return none(e.Why)
-	case c.Record.Dormant != "":
-		return none(c.Record.Dormant)
+		return none(e.Why, declined(e))
+	case c.Record.Dormant:
+		return none(reloader.ReasonDormant, reloader.ReasonDormant.Says())
 	case len(keys) > 0 && e.Handled.Sum != "" && e.Pending == "" && counts != nil && !slices.ContainsFunc(keys, counts):
-		fate, v := none(reloader.ReasonKeysUnused)
-		v.Message += " These keys count: " + shortened(counting.String()) + "."
-		return fate, v
+		return none(reloader.ReasonKeysUnused, reloader.ReasonKeysUnused.Says()+". These keys count: "+shortened(counting.String()))
 	case c.Status != nil && c.Status.DryRun:
-		return none(reloader.ReasonDryRun)
+		return none(reloader.ReasonDryRun, reloader.ReasonDryRun.Says())
 	}
 	supposed := *c.Record
 	e.Pending = "supposed"

@@ -13,9 +13,7 @@ import (
 func TestSuppose(t *testing.T) {
 	type edit func(*reloader.ClusterStatus, *reloader.WorkloadRecord)
 	soon, later := now.Add(time.Hour), now.Add(2*time.Hour)
-	dormant := func(reason reloader.Reason) edit {
-		return func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Dormant = reason }
-	}
+	dormant := func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Dormant = true }
 	counts := func(list string, usedKeys bool) edit {
 		return func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
 			w.Keys, w.Edges[0].UsedKeys = list, usedKeys
@@ -50,7 +48,7 @@ func TestSuppose(t *testing.T) {
 	}
 	nothing := func(*reloader.ClusterStatus, *reloader.WorkloadRecord) {}
 	frozen := func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
-		s.Freeze = reloader.Freeze{Frozen: true, Reason: "an incident", Until: soon}
+		s.Freeze = &reloader.Pause{Reason: "an incident", Until: soon}
 	}
 	notifies := func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.Notifies = true }
 	cases := map[string]struct {
@@ -62,13 +60,12 @@ func TestSuppose(t *testing.T) {
 	}{
 		"nothing holds it back":   {nothing, "", RollsNow, "", "It would roll."},
 		"dry run":                 {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.DryRun = true }, "", RollsNever, "DryRun", "dry run"},
-		"suspended":               {dormant(reloader.ReasonSuspended), "", RollsNever, "Suspended", "when resumed"},
-		"finished":                {dormant(reloader.ReasonFinished), "", RollsNever, "Finished", "has finished"},
-		"suspended and frozen":    {and(frozen, dormant(reloader.ReasonSuspended)), "", RollsNever, "Suspended", ""},
-		"suspended, with webhook": {and(notifies, dormant(reloader.ReasonSuspended)), "", RollsNever, "Suspended", ""},
+		"suspended":               {dormant, "", RollsNever, "Dormant", "is suspended or has finished"},
+		"suspended and frozen":    {and(frozen, dormant), "", RollsNever, "Dormant", ""},
+		"suspended, with webhook": {and(notifies, dormant), "", RollsNever, "Dormant", ""},
 		"the config is ignored": {func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) {
-			w.Edges[0].Why = reloader.ReasonConfigIgnored
-		}, "", RollsNever, "ConfigIgnored", "ignore annotation"},
+			w.Edges[0].Why, w.Edges[0].Clause = reloader.ReasonIgnored, "reloader.stakater.com/ignore"
+		}, "", RollsNever, "Ignored", "(reloader.stakater.com/ignore)"},
 		"a webhook instead":        {notifies, "", Notified, "Notified", "webhook"},
 		"a webhook after the thaw": {and(frozen, notifies), "", RollsLater, "Frozen", "an incident"},
 		"without a restart":        {reloads(""), "", Reloads, "", "It would reach its running pods without a restart (strategy http)."},
@@ -76,7 +73,7 @@ func TestSuppose(t *testing.T) {
 		"a webhook comes first":    {and(notifies, reloads("")), "", Notified, "Notified", "webhook"},
 		"frozen":                   {frozen, "", RollsLater, "Frozen", "until 2026-11-21 13:00:00 UTC"},
 		"thawed since": {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
-			s.Freeze = reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}
+			s.Freeze = &reloader.Pause{Until: now.Add(-time.Hour)}
 		}, "", RollsNow, "", ""},
 		"the last of two pauses counts": {pauses(reloader.Pause{Namespace: "shop", Until: later, Reason: "a sale"}, reloader.Pause{Until: soon}), "", RollsLater, "PausedByOperator", "a sale. It continues at 2026-11-21 14:00:00 UTC."},
 		"another namespace is paused":   {pauses(reloader.Pause{Namespace: "bank", Until: later}), "", RollsNow, "", ""},
@@ -114,7 +111,7 @@ func TestSuppose(t *testing.T) {
 		"the cluster is away":  {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = now.Add(-time.Hour) }, "", RollsNow, "", ""},
 	}
 	for name, tc := range cases {
-		s := &reloader.ClusterStatus{At: now, Process: reloader.Process{Ready: true}}
+		s := &reloader.ClusterStatus{At: now, Ready: true}
 		r := record(func(r *reloader.WorkloadRecord) { tc.edit(s, r) })
 		keys := slices.DeleteFunc(strings.Split(tc.keys, ","), func(k string) bool { return k == "" })
 		fate, v := Case{Cluster: "local", Workload: web, Record: r, Status: s, Now: now}.Suppose(r.Edges[0], keys)

@@ -41,12 +41,12 @@ func rollout(result reloader.Reason, message string) func(*reloader.WorkloadReco
 
 // TestFaultsOfNewcomers: the verdict of each mistake that people make names its cause and the next command.
 func TestFaultsOfNewcomers(t *testing.T) {
-	frozen := &reloader.ClusterStatus{Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Reason: "release in progress", By: "alice", Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}}}
+	frozen := &reloader.ClusterStatus{Backlog: reloader.Backlog{Freeze: &reloader.Pause{Reason: "release in progress", By: "alice", Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}}}
 	unread := &reloader.ClusterStatus{
 		Namespace: "ops",
-		Brakes:    reloader.Brakes{Freeze: reloader.Freeze{Frozen: true}, ControlProblem: "ConfigMap reroll-control cannot be read, so everything is frozen: line 1: unknown key"},
+		Backlog:   reloader.Backlog{Freeze: &reloader.Pause{}, ControlProblem: "ConfigMap reroll-control cannot be read, so everything is frozen: line 1: unknown key"},
 	}
-	over := &reloader.ClusterStatus{Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true, Until: now.Add(-time.Hour)}}}
+	over := &reloader.ClusterStatus{Backlog: reloader.Backlog{Freeze: &reloader.Pause{Until: now.Add(-time.Hour)}}}
 	for name, tc := range map[string]struct {
 		record  func(*reloader.WorkloadRecord)
 		status  *reloader.ClusterStatus
@@ -91,8 +91,8 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			next: "kubectl -n platform annotate secret/api-pasword reroll.dev/share-with=shop",
 		},
 		"config ignored": {
-			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonConfigIgnored },
-			state:  UpToDate, message: "The last change rolled nothing: the workload is not affected because the config has the ignore annotation",
+			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonIgnored },
+			state:  UpToDate, message: "The last change rolled nothing: the workload ignores the config",
 		},
 		"dry run": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
@@ -147,7 +147,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"paused by operator": {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
 		"frozen elsewhere": {
 			record: hold(reloader.ReasonFrozen, "sale", time.Time{}),
-			status: &reloader.ClusterStatus{Namespace: "ops", Brakes: reloader.Brakes{Freeze: reloader.Freeze{Frozen: true}}},
+			status: &reloader.ClusterStatus{Namespace: "ops", Backlog: reloader.Backlog{Freeze: &reloader.Pause{}}},
 			state:  Frozen, message: `All reloads are frozen ("sale") until they are resumed.`, next: "reroll resume -A --reroll-namespace ops",
 		},
 		"frozen by what cannot be read": {
@@ -164,13 +164,13 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"paused by its label": {
 			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)),
-			status: &reloader.ClusterStatus{Brakes: reloader.Brakes{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}}},
+			status: &reloader.ClusterStatus{Backlog: reloader.Backlog{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}}},
 			state:  Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l 'app=web'`,
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
 		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "keep changing its config", next: "reroll get reloads"},
-		"rate limit":           {record: hold(reloader.ReasonRateLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
+		"rate limit":           {record: hold(reloader.ReasonLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "no pod starts without Secret/shop/gone", time.Time{}), state: MissingConfig, message: "The workload waits: no pod starts without Secret/shop/gone."},
 		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
 		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "No pod runs: the workload has no replicas. The next pods start with the newest content"},
@@ -314,7 +314,7 @@ func TestRestartsOfOthers(t *testing.T) {
 // TestBlind: where only audit events report changes, and those of the workload's kind do not come in, nothing newer than the resync is claimed.
 func TestBlind(t *testing.T) {
 	quiet := func(state string, kind reloader.ConfigKind, at time.Time) []reloader.FeedStatus {
-		return []reloader.FeedStatus{{State: state, LastAt: now, Quiet: []reloader.QuietKind{{Kind: kind, LastAt: at}}}}
+		return []reloader.FeedStatus{{State: state, LastAt: at, Quiet: []reloader.ConfigKind{kind}}}
 	}
 	const asOf = " This is as of the resync of 2026-11-21 11:59:00 UTC: "
 	for name, tc := range map[string]struct {

@@ -40,7 +40,7 @@ func (c Case) hold() (hold reloader.Hold) {
 
 // covers reports whether a pause of the cluster is on, and not of another namespace.
 func (c Case) covers(p reloader.Pause) bool {
-	return p.Until.After(c.Now) && (p.Namespace == "" || p.Namespace == c.Workload.Namespace)
+	return p.On(c.Now) && (p.Namespace == "" || p.Namespace == c.Workload.Namespace)
 }
 
 func (c Case) waits() bool {
@@ -68,19 +68,21 @@ func (c Case) frozen() (says Problem, on bool) {
 	if s == nil {
 		s = &reloader.ClusterStatus{}
 	}
-	f := s.Freeze.At(c.Now)
-	on = f.Frozen
+	var f reloader.Pause
+	if on = s.Freeze.On(c.Now); on {
+		f = *s.Freeze
+	}
 	if h := c.Record.Hold; h != nil && h.Reason == reloader.ReasonFrozen {
 		f.Reason, f.Until = h.Message, h.Due
 	}
 	return freezeOf(f, s), on
 }
 
-func freezeOf(f reloader.Freeze, s *reloader.ClusterStatus) Problem {
+func freezeOf(f reloader.Pause, s *reloader.ClusterStatus) Problem {
 	if s.ControlProblem != "" {
 		return Problem{end(s.ControlProblem), fmt.Sprintf("kubectl -n %s edit configmap %s", ownNamespace(s), control.ConfigMap), reloader.ReasonFrozen}
 	}
-	return Problem{"All reloads are frozen" + terms(f.Reason, f.By, f.Since, f.Until) + ".", "reroll resume -A" + elsewhere(s), reloader.ReasonFrozen}
+	return Problem{"All reloads are frozen" + terms(f) + ".", "reroll resume -A" + elsewhere(s), reloader.ReasonFrozen}
 }
 
 // advice returns the command that the table of reasons has for one.
@@ -135,6 +137,9 @@ func ofHold(h reloader.Hold) string {
 	return says
 }
 
+// declined says why a workload does not ask for a config, with the annotation that says so.
+func declined(e reloader.Edge) string { return e.Why.Says() + with(" (", e.Clause, ")") }
+
 func rolledNothing(e reloader.Edge) string {
 	text := fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", e.Handled.How.Says(), named(e.Config), clock(e.Handled.At))
 	return strings.TrimSpace(text + " " + e.Handled.How.Advice())
@@ -145,19 +150,19 @@ func (c Case) kubectl(verb string) string {
 	return fmt.Sprintf("kubectl -n %s %s %s/%s", c.Workload.Namespace, verb, strings.ToLower(c.Workload.Kind), c.Workload.Name)
 }
 
-// terms says why, by which user, since and until when something is held back.
-func terms(why, by string, since, until time.Time) string {
-	if why != "" {
-		why = fmt.Sprintf("%q", why)
+// terms says why, by which user, since and until when a pause holds back.
+func terms(p reloader.Pause) (text string) {
+	if p.Reason != "" {
+		text = fmt.Sprintf(" (%q)", p.Reason)
 	}
-	text := with(" (", why, ")") + with(" by ", by, "")
-	if !since.IsZero() {
-		text += " since " + clock(since)
+	text += with(" by ", p.By, "")
+	if !p.Since.IsZero() {
+		text += " since " + clock(p.Since)
 	}
-	if until.IsZero() {
+	if p.Until.IsZero() {
 		return text + " until they are resumed"
 	}
-	return text + " until " + clock(until)
+	return text + " until " + clock(p.Until)
 }
 
 // with returns a part of a sentence, unless it says nothing.

@@ -2,13 +2,12 @@ package workload
 
 import (
 	"math"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // Kind is one kind of workload that can be rolled.
@@ -152,11 +151,7 @@ var CronJob = Kind{
 	Resource: batchv1.SchemeGroupVersion.WithResource("cronjobs"),
 	Roll:     NewJob,
 	Strip: stripper("CronJob", "/spec/jobTemplate/spec/template", func(o *batchv1.CronJob) parts {
-		p := parts{meta: &o.ObjectMeta, template: &o.Spec.JobTemplate.Spec.Template}
-		if o.Spec.Suspend != nil && *o.Spec.Suspend {
-			p.dormant = reloader.ReasonSuspended
-		}
-		return p
+		return parts{meta: &o.ObjectMeta, template: &o.Spec.JobTemplate.Spec.Template, dormant: o.Spec.Suspend != nil && *o.Spec.Suspend}
 	}),
 }
 
@@ -193,15 +188,9 @@ func jobProgress(o *batchv1.Job) Progress {
 	return p
 }
 
-// jobDormant returns why nothing of a Job must be started: it is done for good, or waits to be resumed.
-func jobDormant(o *batchv1.Job) reloader.Reason {
-	for _, c := range o.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
-			return reloader.ReasonFinished
-		}
-	}
-	if o.Spec.Suspend != nil && *o.Spec.Suspend {
-		return reloader.ReasonSuspended
-	}
-	return ""
+// jobDormant reports whether nothing of a Job must be started: it is done for good, or waits to be resumed.
+func jobDormant(o *batchv1.Job) bool {
+	return o.Spec.Suspend != nil && *o.Spec.Suspend || slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
 }

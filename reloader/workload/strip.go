@@ -55,8 +55,8 @@ type parts struct {
 	template *corev1.PodTemplateSpec
 	// templateOf names the object that has the template, if it is another one.
 	templateOf *reloader.WorkloadRef
-	// dormant is why the workload is not to be rolled as it is; empty for most.
-	dormant reloader.Reason
+	// dormant is that of Workload.
+	dormant bool
 	paused  bool
 	// progress is how far the workload's newest template is rolled out.
 	progress Progress

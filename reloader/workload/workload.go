@@ -21,8 +21,8 @@ type Workload struct {
 	LastWritten time.Time
 	// Selector selects the workload's pods, as requests have it. It is empty if the workload has none, or one that selects the pods of others, too.
 	Selector string
-	// Dormant is why the workload is not to be rolled as it is, Suspended or Finished; empty if it may be.
-	Dormant reloader.Reason
+	// Dormant reports whether the workload is suspended or has finished, so that nothing of it must be started.
+	Dormant bool
 	// Paused reports whether the controller leaves template changes alone for now; of Deployments only.
 	Paused bool
 	// Progress is how far the newest template is rolled out; zero for kinds that nothing rolls out of, as CronJobs.

@@ -60,9 +60,9 @@ func TestReplace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	file := s.deploymentFile("web", "app", "1", auto)
-	s.apply("client", s.configFile("app", "one"), file)
+	s.apply(s.configFile("app", "one"), file)
 	s.Baselines("web", 1)
-	s.apply("client", s.configFile("app", "two"))
+	s.apply(s.configFile("app", "two"))
 	if diff := cmp.Diff([]string{"Reloaded"}, s.outcomes("web", 1)); diff != "" {
 		t.Fatalf("the first change (-want +got):\n%s", diff)
 	}
@@ -91,7 +91,7 @@ func TestReplace(t *testing.T) {
 // opted in is left alone altogether.
 func TestNothingRollsByItself(t *testing.T) {
 	s := newSite(t)
-	s.apply("client", s.configFile("app", "one"), s.deploymentFile("web", "app", "1"))
+	s.apply(s.configFile("app", "one"), s.deploymentFile("web", "app", "1"))
 	before := s.Deployment("web")
 	if strings.Contains(fmt.Sprint(before), "STAKATER_") {
 		t.Errorf("it has not opted in, and is %v", before.Spec.Template)
@@ -127,9 +127,9 @@ func TestNothingRollsByItself(t *testing.T) {
 func TestAway(t *testing.T) {
 	s := newSite(t)
 	file := s.deploymentFile("web", "app", "1", auto)
-	s.apply("client", s.configFile("app", "one"), file)
+	s.apply(s.configFile("app", "one"), file)
 	s.Baselines("web", 1)
-	s.apply("client", s.configFile("app", "two"))
+	s.apply(s.configFile("app", "two"))
 	if diff := cmp.Diff([]string{"Reloaded"}, s.outcomes("web", 1)); diff != "" {
 		t.Fatalf("the first change (-want +got):\n%s", diff)
 	}
@@ -140,7 +140,7 @@ func TestAway(t *testing.T) {
 	if got := s.mark("web", "app"); got != "" {
 		t.Fatalf("without a webhook the mark is %q", got)
 	}
-	s.apply("client", s.configFile("app", "three"), s.deploymentFile("web", "app", "2", auto))
+	s.apply(s.configFile("app", "three"), s.deploymentFile("web", "app", "2", auto))
 	before := s.replicaSets("web")
 	s.Start()
 	s.answering()

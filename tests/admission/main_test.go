@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -82,7 +83,7 @@ func register(ctx context.Context) error {
 		return fmt.Errorf("render the chart: %w", err)
 	}
 	var webhooks admissionregistrationv1.MutatingWebhookConfiguration
-	for _, document := range documents(rendered) {
+	for _, document := range bytes.Split(rendered, []byte("\n---\n")) {
 		var candidate admissionregistrationv1.MutatingWebhookConfiguration
 		if err := yaml.Unmarshal(document, &candidate); err == nil && candidate.Kind == "MutatingWebhookConfiguration" {
 			webhooks = candidate

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +26,7 @@ import (
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.apply("client", s.configFile("app", "one"))
+	s.apply(s.configFile("app", "one"))
 	second := s.alone()
 	leaves, asked := map[string]bool{}, 0
 	s.Await("it to come", func(context.Context) error {
@@ -35,7 +36,7 @@ func TestRotation(t *testing.T) {
 			return line.Stop(fmt.Errorf("request %d: %w", asked, err))
 		}
 		asked++
-		leaf, err := s.shown(second, s.bundle())
+		leaf, err := s.shown(second, s.registered().CABundle)
 		if err != nil {
 			return line.Stop(err)
 		}
@@ -90,20 +91,18 @@ func (s *site) marked() error {
 	return nil
 }
 
-// bundle returns what the API server trusts.
-func (s *site) bundle() []byte {
+// registered is how the API server calls the webhook.
+func (s *site) registered() admissionregistrationv1.WebhookClientConfig {
 	s.T.Helper()
 	found, err := s.Client().AdmissionregistrationV1().MutatingWebhookConfigurations().Get(s.Ctx(), configuration, metav1.GetOptions{})
 	s.Must(err)
-	return found.Webhooks[0].ClientConfig.CABundle
+	return found.Webhooks[0].ClientConfig
 }
 
 // path returns the path at which the API server calls.
 func (s *site) path() string {
 	s.T.Helper()
-	found, err := s.Client().AdmissionregistrationV1().MutatingWebhookConfigurations().Get(s.Ctx(), configuration, metav1.GetOptions{})
-	s.Must(err)
-	called, err := url.Parse(*found.Webhooks[0].ClientConfig.URL)
+	called, err := url.Parse(*s.registered().URL)
 	s.Must(err)
 	return called.Path
 }

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +26,7 @@ func newSite(t *testing.T) *site {
 // answering waits until the API server asks the webhook and gets an answer.
 func (s *site) answering() {
 	s.T.Helper()
-	s.apply("client", s.configFile("probe", "1"), s.deploymentFile("probe", "probe", "1", auto))
+	s.apply(s.configFile("probe", "1"), s.deploymentFile("probe", "probe", "1", auto))
 	s.AwaitThat("the webhook to be asked", func() bool {
 		made := s.Kubectl("set", "image", "--dry-run=server", "-o", "yaml", "deployment/probe", "main=example.com/web:2")
 		return strings.Contains(made, "STAKATER_PROBE_CONFIGMAP")
@@ -53,18 +52,16 @@ func (s *site) deploymentFile(name, config, image string, annotations ...string)
 }
 
 func manifest(ns, name, config, image string, annotations ...string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: %s\n", name)
-	if ns != "" {
-		fmt.Fprintf(&b, "  namespace: %s\n", ns)
+	for i, a := range annotations {
+		annotations[i] = a + `: "true"`
 	}
-	if len(annotations) > 0 {
-		b.WriteString("  annotations:\n")
-	}
-	for _, a := range annotations {
-		fmt.Fprintf(&b, "    %s: \"true\"\n", a)
-	}
-	fmt.Fprintf(&b, `spec:
+	return fmt.Sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: %[1]s
+  namespace: %[2]q
+  annotations: {%[3]s}
+spec:
   selector: {matchLabels: {app: %[1]s}}
   template:
     metadata: {labels: {app: %[1]s}}
@@ -72,21 +69,16 @@ func manifest(ns, name, config, image string, annotations ...string) string {
       terminationGracePeriodSeconds: 0
       containers:
         - name: main
-          image: example.com/web:%[2]s
+          image: example.com/web:%[4]s
           env: [{name: A, value: "1"}, {name: B, value: "2"}]
-          envFrom: [{configMapRef: {name: %[3]s}}]
-`, name, image, config)
-	return b.String()
+          envFrom: [{configMapRef: {name: %[5]s}}]
+`, name, ns, strings.Join(annotations, ", "), image, config)
 }
 
-// apply has files applied in the way of a client: "client" as kubectl does by default, or else by the API server for the field manager of
-// that name, which insists on its fields.
-func (s *site) apply(manager string, files ...string) {
+// apply applies files as kubectl does by default.
+func (s *site) apply(files ...string) {
 	s.T.Helper()
 	args := []string{"apply"}
-	if manager != "client" {
-		args = append(args, "--server-side", "--force-conflicts", "--field-manager="+manager)
-	}
 	for _, f := range files {
 		args = append(args, "-f", f)
 	}
@@ -121,6 +113,3 @@ func (s *site) outcomes(name string, n int) (found []string) {
 	}
 	return found
 }
-
-// documents are those of a YAML stream.
-func documents(stream []byte) [][]byte { return bytes.Split(stream, []byte("\n---\n")) }

@@ -1,6 +1,8 @@
 package behaviour
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // program is a server that reads the ConfigMap app when it is asked to, as one with a mounted volume would.
@@ -40,6 +43,22 @@ func (p *program) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// hotManifest has apiVersion and kind of the workload web, and annotations besides its strategy.
+const hotManifest = `
+apiVersion: %s
+kind: %s
+metadata:
+  name: web
+  annotations: {reroll.dev/auto: "true", reroll.dev/strategy: http, reroll.dev/http-reload: "POST :web/-/reload?all=1", %s}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      volumes: [{name: config, configMap: {name: app}}]
+      containers: [{name: main, image: registry.example/web, volumeMounts: [{name: config, mountPath: /config}]}]
+`
+
 // has returns what the program has read.
 func (p *program) has() []string {
 	p.mu.Lock()
@@ -53,21 +72,8 @@ func TestRunningPodsReload(t *testing.T) {
 	s := newRoom(t)
 	p := &program{room: s}
 	s.Config("app", "one")
-	s.KubectlWith(`
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-  annotations: {reroll.dev/auto: "true", reroll.dev/strategy: http, reroll.dev/http-reload: "POST :web/-/reload?all=1", reroll.dev/http-verify: "GET :web/metrics config_reloads_total"}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      volumes: [{name: config, configMap: {name: app}}]
-      containers: [{name: main, image: registry.example/web, volumeMounts: [{name: config, mountPath: /config}]}]
-`, "apply", "-f", "-")
-	s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "web", "a", p))
+	s.KubectlWith(fmt.Sprintf(hotManifest, "apps/v1", "Deployment", `reroll.dev/http-verify: "GET :web/metrics config_reloads_total"`), "apply", "-f", "-")
+	s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "web", "pod-template-hash", "a", &http.Server{Handler: p}))
 	s.Quiet()
 
 	s.Edit("app", "two")
@@ -103,5 +109,52 @@ spec:
 	}
 	if has := p.has(); len(has) != 2 {
 		t.Errorf("the program at the loopback has read %q", has)
+	}
+}
+
+// TestRolloutBehindMutualTLS: the running pods of an Argo Rollout, which are those of its ReplicaSets, are asked as those of a Deployment are, with the
+// client certificate of a Secret. Without it, as where a service mesh wants mTLS, the Rollout rolls, and says why.
+func TestRolloutBehindMutualTLS(t *testing.T) {
+	s := newRoom(t)
+	p := &program{room: s}
+	ca, err := pki.NewCA("shop")
+	s.Must(err)
+	server, err := ca.Server("web", "web.shop")
+	s.Must(err)
+	client, err := ca.Client("reroll")
+	s.Must(err)
+	pair, err := tls.X509KeyPair(server.CertPEM, server.KeyPEM)
+	s.Must(err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca.CertPEM())
+	mutual := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: roots}
+	_, err = s.Client().CoreV1().Secrets(s.NS).Create(s.Ctx(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "client"}, Data: map[string][]byte{"ca.crt": ca.CertPEM(), "tls.crt": client.CertPEM, "tls.key": client.KeyPEM},
+	}, metav1.CreateOptions{})
+	s.Must(err)
+	s.Config("app", "one")
+	s.KubectlWith(fmt.Sprintf(hotManifest, "argoproj.io/v1alpha1", "Rollout", "reroll.dev/http-secret: client"), "apply", "-f", "-")
+	for _, name := range []string{"a", "b"} {
+		s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "web", "rollouts-pod-template-hash", name, &http.Server{Handler: p, TLSConfig: mutual}))
+	}
+	template := func() string { return s.Kubectl("get", "rollout", "web", "-o", "jsonpath={.spec.template}") }
+	before := template()
+	s.Quiet()
+
+	s.Edit("app", "two")
+	if last := s.Reloads("web", 1)[0]; last.Outcome != string(reloader.ReasonCalled) || last.Workload.Kind != "Rollout" || !strings.Contains(last.Message, "2 of 2 pods") {
+		t.Errorf("reload %+v", last)
+	}
+	if has := p.has(); !slices.Equal(has, []string{"two", "two", "two", "two"}) || template() != before {
+		t.Errorf("the programs have read %q, want each twice the edit; the template is %s", has, template())
+	}
+
+	s.Kubectl("patch", "secret", "client", "--type=merge", `--patch={"data":{"tls.crt":null,"tls.key":null}}`)
+	s.Edit("app", "three")
+	if last := s.Reloads("web", 2)[0]; last.Outcome != string(reloader.ReasonReloaded) || !strings.Contains(last.Message, "certificate required") {
+		t.Errorf("reload %+v", last)
+	}
+	if has := p.has(); len(has) != 4 || template() == before {
+		t.Errorf("the programs have read %q; the template is %s", has, template())
 	}
 }

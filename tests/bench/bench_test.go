@@ -45,9 +45,7 @@ func start(b *testing.B, audit kube.Audit, flags ...string) *line.Room {
 	l, err := line.Start(b.Context(), line.Options{
 		Kube: kube.Options{ControlPlaneOnly: true, Audit: &audit}, Flags: append([]string{"--set", "rolloutLimits.flapLimit=0", "--set"}, flags...),
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	line.Must(b, err)
 	b.Cleanup(l.Stop)
 	return line.NewRoom(b, l)
 }

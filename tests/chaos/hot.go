@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,11 +29,34 @@ type hot struct {
 	world *world
 	dice  *dice
 	mu    sync.Mutex
-	// writes are the contents of its ConfigMap, and has what each pod has read. asked counts the calls.
-	writes []stamped
-	has    [hotPods]string
-	asked  int
+	// writes are the contents of its ConfigMap, and has what each pod has read. asked counts the calls, and callers has the last one of each pod and change.
+	writes  []stamped
+	has     [hotPods]string
+	asked   int
+	callers map[string]caller
+	doubled []fault
 }
+
+// caller is a process that asked a pod to take a change, and how often it did.
+type caller struct{ process, times int }
+
+// again takes note of a call for the same pod and change, and says what is wrong with it: another process asks while this one runs, or it asks more often
+// than at once and after the longest time of kubelets.
+func (c caller) again(process int, runs func(process int) bool) (next caller, wrong string) {
+	switch {
+	case c.process != process && c.times > 0 && runs(c.process):
+		wrong = fmt.Sprintf("process %d asked it, and so did %d, which runs", process, c.process)
+	case c.process != process:
+		c = caller{process, 0}
+	case c.times > 1:
+		wrong = fmt.Sprintf("process %d asked it %d times", process, c.times+1)
+	}
+	c.times++
+	return c, wrong
+}
+
+// runs reports whether a process is there.
+func runs(process int) bool { return syscall.Kill(process, 0) == nil }
 
 // stamped is a content that was stored by then.
 type stamped struct {
@@ -41,7 +68,7 @@ var hotConfig = config{"ConfigMap", namespaces[0], "hot"}
 
 // create makes the Deployment and its pods.
 func (h *hot) create(ctx context.Context) error {
-	h.writes = []stamped{{firstContent, time.Now().Add(-time.Minute)}}
+	h.writes, h.callers = []stamped{{firstContent, time.Now().Add(-time.Minute)}}, map[string]caller{}
 	if _, err := h.world.in(hotConfig).Create(ctx, hotConfig.object(firstContent), metav1.CreateOptions{}); err != nil {
 		return err
 	}
@@ -59,7 +86,7 @@ func (h *hot) create(ctx context.Context) error {
 	}
 	for i := range hotPods {
 		h.has[i] = firstContent
-		if err := line.RunPod(ctx, h.world.client, hotConfig.Namespace, "hot", fmt.Sprint(i), h.reader(i)); err != nil {
+		if err := line.RunPod(ctx, h.world.client, hotConfig.Namespace, "hot", "pod-template-hash", fmt.Sprint(i), &http.Server{Handler: h.reader(i)}); err != nil {
 			return err
 		}
 	}
@@ -68,10 +95,18 @@ func (h *hot) create(ctx context.Context) error {
 
 // reader returns what answers for a pod.
 func (h *hot) reader(i int) http.HandlerFunc {
-	return func(http.ResponseWriter, *http.Request) {
+	return func(_ http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.asked++
+		agent := r.UserAgent() // reroll/VERSION (HOST/PROCESS CHANGE)
+		text, change, _ := strings.Cut(agent[strings.LastIndexByte(agent, '/')+1:], " ")
+		process, err := strconv.Atoi(text)
+		pod := fmt.Sprintf("pod %d, change %s", i, change)
+		next, wrong := h.callers[pod].again(process, runs)
+		if h.callers[pod] = next; wrong != "" || err != nil {
+			h.doubled = append(h.doubled, fault{doubled, pod, agent + ": " + wrong})
+		}
 		late := time.Now().Add(-h.dice.upTo(kubeletLag))
 		for _, w := range h.writes {
 			if w.at.Before(late) {
@@ -93,11 +128,12 @@ func (h *hot) edit(ctx, whole context.Context) {
 	}
 }
 
-// faults says which pods have not read the newest content, and whether they were restarted.
+// faults says which pods have not read the newest content or were asked twice, and whether they were restarted.
 func (h *hot) faults(ctx context.Context) (found []fault) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	newest := h.writes[len(h.writes)-1].content
+	found = slices.Clone(h.doubled)
 	for i, content := range h.has {
 		if content != newest {
 			found = append(found, fault{lost, fmt.Sprint("pod ", i), fmt.Sprintf("it has read %s, and the newest content is %s", content, newest)})

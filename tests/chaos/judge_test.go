@@ -42,3 +42,28 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+// TestCallers: a process may ask a pod twice for a change, and another one only once the first has ended.
+func TestCallers(t *testing.T) {
+	const running, ended = 1, 2
+	runs := func(process int) bool { return process != ended }
+	for name, c := range map[string]struct {
+		calls []int
+		wrong int
+	}{
+		"twice": {[]int{running, running}, 0}, "a successor": {[]int{ended, ended, running, running}, 0},
+		"three times": {[]int{running, running, running}, 1}, "two at a time": {[]int{running, 3}, 1}, "one that has a successor": {[]int{ended, running, ended}, 1},
+	} {
+		var last caller
+		wrong := 0
+		for _, process := range c.calls {
+			next, says := last.again(process, runs)
+			if last = next; says != "" {
+				wrong++
+			}
+		}
+		if wrong != c.wrong {
+			t.Errorf("%s: %d calls are wrong, want %d", name, wrong, c.wrong)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package chart_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,15 +12,16 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/reroll-dev/reroll/reloader"
 	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 // binaryCase are values under which the program itself is run.
 type binaryCase struct {
-	// set is given to helm besides the values of the folder, which may be none; templates are those with rights, besides rbac.yaml.
+	// set is given to helm besides the values of the folder, which may be none.
 	folder, set string
-	templates   []string
 	// prepare is what the cluster needs besides.
 	prepare func(t *testing.T, cluster *rig.Cluster)
 	// kinds are those that roll, configs what they roll for, refused the requests that the program makes in vain, and copes with.
@@ -85,7 +87,7 @@ func (c binaryCase) run(t *testing.T, cluster *rig.Cluster) {
 	if c.set != "" {
 		more = []string{"--set", c.set}
 	}
-	bindMore(t, cluster, c.folder, more, c.templates...)
+	bind(t, cluster, c.folder, more...)
 	r := newReleased(t, cluster, rendered(t, c.folder, more...))
 	if r.admits != "" || c.folder == "namespaced" { // there the dispatcher keeps the path of a webhook that has its certificate in files
 		r.register(t, cluster, append([]string{"--values", filepath.Join("testdata", c.folder, "values.yaml")}, more...))
@@ -110,6 +112,36 @@ func (c binaryCase) run(t *testing.T, cluster *rig.Cluster) {
 	}
 	if diff := gocmp.Diff(c.refused, refused); diff != "" {
 		t.Errorf("requests that were refused (-want +got):\n%s", diff)
+	}
+}
+
+// waitRolls waits until a workload of each kind was rolled for n changes.
+func (r *released) waitRolls(t *testing.T, kinds []string, n int) {
+	t.Helper()
+	served := line.Reroll{API: "http://" + r.api}
+	err := line.Poll(t.Context(), func(ctx context.Context) error {
+		reloads, err := served.Reloads(ctx, "shop")
+		if err != nil {
+			return err
+		}
+		causes := map[string]int{}
+		for _, one := range reloads {
+			if one.Outcome == string(reloader.ReasonReloaded) {
+				causes[one.Workload.Kind] += len(one.Causes)
+			}
+		}
+		for _, kind := range kinds {
+			if causes[kind] < n {
+				return fmt.Errorf("a %s was rolled for %d of %d changes", kind, causes[kind], n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		for _, p := range r.processes {
+			t.Logf("%s:\n%s", p.arguments[0], p.Log())
+		}
+		t.Fatal(err)
 	}
 }
 

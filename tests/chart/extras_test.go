@@ -3,7 +3,6 @@ package chart_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,41 +10,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// custom returns the objects of a kind that Kubernetes itself does not have.
-func custom(objects []runtime.Object, kind string) (found []*unstructured.Unstructured) {
+// alertGroups returns the names of the groups of alerts.
+func alertGroups(t *testing.T, objects []runtime.Object) (names []string) {
+	t.Helper()
 	for _, object := range objects {
-		if o, ok := object.(*unstructured.Unstructured); ok && o.GetKind() == kind {
-			found = append(found, o)
+		o, ok := object.(*unstructured.Unstructured)
+		if !ok || o.GetKind() != "PrometheusRule" {
+			continue
+		}
+		groups, _, err := unstructured.NestedSlice(o.Object, "spec", "groups")
+		line.Must(t, err)
+		for _, group := range groups {
+			names = append(names, group.(map[string]any)["name"].(string))
 		}
 	}
-	return found
-}
-
-// TestAlertsAreThoseOfTheShape: an alert about what does not run here would fire for ever, or never.
-func TestAlertsAreThoseOfTheShape(t *testing.T) {
-	one := []string{"reroll-ingest", "reroll-dispatch", "reroll-queue", "reroll-certificates", "reroll-api"}
-	for values, want := range map[string][]string{
-		"split":        append(slices.Clone(one), "reroll-slo", "reroll-apiserver"),
-		"fleet-member": append(slices.Clone(one), "reroll-forward", "reroll-slo"),
-		"hub":          {"reroll-queue", "reroll-certificates", "reroll-api"},
-		"watched":      append(slices.Clone(one[1:]), "reroll-slo"),
-	} {
-		var got []string
-		for _, o := range custom(rendered(t, values), "PrometheusRule") {
-			groups, _, err := unstructured.NestedSlice(o.Object, "spec", "groups")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, group := range groups {
-				got = append(got, group.(map[string]any)["name"].(string))
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: groups of alerts (-want +got):\n%s", values, diff)
-		}
-	}
+	return names
 }
 
 // TestAbsenceOnPurposeIsNoAlert: who wants no API is not told for ever that there is none.
@@ -77,9 +60,7 @@ func TestDashboardsAreTheFiles(t *testing.T) {
 	want := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		want[filepath.Base(file)] = strings.TrimSpace(string(text))
 	}
 	got := map[string]string{}

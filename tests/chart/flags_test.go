@@ -23,9 +23,7 @@ func configFile(t *testing.T, objects []runtime.Object) string {
 	for _, object := range objects {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data["reroll.yaml"] != "" {
 			file := filepath.Join(t.TempDir(), "reroll.yaml")
-			if err := os.WriteFile(file, []byte(config.Data["reroll.yaml"]), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, os.WriteFile(file, []byte(config.Data["reroll.yaml"]), 0o600))
 			return "--config=" + file
 		}
 	}
@@ -36,9 +34,7 @@ func configFile(t *testing.T, objects []runtime.Object) string {
 // TestSettingsAreAccepted has the real binary check the settings that it is started with in each pod.
 func TestSettingsAreAccepted(t *testing.T) {
 	binary, err := line.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for _, folder := range valuesCases(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			objects := decode(t, render(t, "--values", folder+"/values.yaml"))
@@ -73,14 +69,4 @@ var stored = map[string]string{
 	"REROLL_WEBHOOK_URL":       "https://hooks.example.com",
 	"POD_NAME":                 "reroll-0",
 	"POD_NAMESPACE":            namespace,
-}
-
-// TestNewSettingsMakeNewPods: the process reads its settings once.
-func TestNewSettingsMakeNewPods(t *testing.T) {
-	checksum := func(set string) string {
-		return statefulSet(t, decode(t, render(t, "--set", set))).Spec.Template.Annotations["checksum/config"]
-	}
-	if one, other := checksum("config.debounce.window=1s"), checksum("config.debounce.window=2s"); one == "" || one == other {
-		t.Errorf("the pod template stays as it is: %q and %q", one, other)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/tools"
 )
 
@@ -30,9 +31,7 @@ func tool(t *testing.T, name string, args ...string) (string, error) {
 		return tools.Path(t.Context(), name)
 	}))
 	path, err := build.(func() (string, error))()
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return output(exec.CommandContext(t.Context(), path, args...))
 }
 
@@ -60,9 +59,7 @@ func (f *failure) Error() string {
 func render(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := tool(t, "helm", append([]string{"template", release, chart, "--namespace", namespace}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return out
 }
 

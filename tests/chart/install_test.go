@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/pki"
+	"github.com/reroll-dev/reroll/tests/tools"
 )
 
 // installs are the values that are installed, with what is different: who serves the kinds of operators has no address to give away, and
@@ -83,18 +85,14 @@ func injected(t *testing.T, cluster *rig.Cluster, version string) {
 	read := func(path string) string {
 		t.Helper()
 		got, err := cluster.Kubectl(t.Context(), "get", configuration, "--output=jsonpath="+path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		return got
 	}
 	if got := read(`{.metadata.annotations.cert-manager\.io/inject-ca-from}`); got != namespace+"/webhook" {
 		t.Errorf("the CA is to come from %q", got)
 	}
 	ca, err := pki.NewCA("cert-manager")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	bundle := base64.StdEncoding.EncodeToString(ca.CertPEM())
 	kubectl(t, cluster, "patch", configuration, "--field-manager=cainjector", "--type=json",
 		`--patch=[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"`+bundle+`"}]`)
@@ -109,23 +107,18 @@ func injected(t *testing.T, cluster *rig.Cluster, version string) {
 // install lets a release of some values come, change and go.
 func install(t *testing.T, cluster *rig.Cluster, version, values, set string) {
 	t.Helper()
-	helm := func(args ...string) string {
-		t.Helper()
-		out, err := tool(t, version, append(args, "--namespace", namespace, "--kubeconfig", cluster.Kubeconfig())...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
+	helm, uninstall := installer(t, cluster, version)
 	settings := []string{"--values", filepath.Join("testdata", values, "values.yaml"), "--set", set}
-	helm(append([]string{"install", release, chart}, settings...)...)
-	helm(append([]string{"upgrade", release, chart, "--set", "config.log.level=debug"}, settings...)...)
-	file := filepath.Join(t.TempDir(), "manifest.yaml")
-	if err := os.WriteFile(file, []byte(helm("get", "manifest", release)), 0o600); err != nil {
-		t.Fatal(err)
+	for _, args := range [][]string{{"install", release, chart}, {"upgrade", release, chart, "--set", "config.log.level=debug"}} {
+		_, err := helm(append(args, settings...)...)
+		line.Must(t, err)
 	}
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	manifest, err := helm("get", "manifest", release)
+	line.Must(t, err)
+	line.Must(t, os.WriteFile(file, []byte(manifest), 0o600))
 	kubectl(t, cluster, "get", "--filename="+file)
-	helm("uninstall", release)
+	uninstall()
 	left, err := cluster.Kubectl(t.Context(), "get", "--filename="+file, "--ignore-not-found", "--output=name")
 	const kept = "persistentvolumeclaim/rolls-data" // of the values that ask for one
 	if strings.TrimSpace(left) == kept {
@@ -135,4 +128,29 @@ func install(t *testing.T, cluster *rig.Cluster, version, values, set string) {
 	if err != nil || left != "" {
 		t.Errorf("left behind: %s, %v", left, err)
 	}
+}
+
+// definitions are the files with the kinds of operators that the chart makes objects of, by the module that they are in.
+var definitions = map[string][]string{
+	"github.com/cert-manager/cert-manager": {
+		"deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml",
+	},
+	"github.com/prometheus-operator/prometheus-operator": {
+		"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+		"example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
+		"example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+	},
+}
+
+// serveOperators adds the kinds of operators, without the operators.
+func serveOperators(t *testing.T, cluster *rig.Cluster) {
+	t.Helper()
+	for module, files := range definitions {
+		dir, err := tools.Module(t.Context(), "crds", module)
+		line.Must(t, err)
+		for _, file := range files {
+			kubectl(t, cluster, "create", "--filename="+filepath.Join(dir, file))
+		}
+	}
+	kubectl(t, cluster, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 }

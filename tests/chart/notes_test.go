@@ -9,6 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/audit/policy"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // notes returns what helm prints after an installation.
@@ -17,9 +19,7 @@ func notes(t *testing.T, args ...string) string {
 	out, err := tool(t, "helm", append([]string{
 		"install", release, chart, "--namespace", namespace, "--dry-run=client", "--kubeconfig", os.DevNull,
 	}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	_, text, ok := strings.Cut(out, "NOTES:\n")
 	if !ok {
 		t.Fatalf("no notes in\n%s", out)
@@ -53,9 +53,7 @@ func TestNotesAreOfTheValues(t *testing.T) {
 // deletes is not.
 func TestPolicyHearsOfRotations(t *testing.T) {
 	loaded, err := policy.LoadPolicyFromFile(chart + "/files/audit-policy.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	evaluator := policy.NewPolicyRuleEvaluator(loaded)
 	for verb, want := range map[string]auditv1.Level{
 		"update": auditv1.LevelMetadata, "patch": auditv1.LevelMetadata,

@@ -11,6 +11,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 var (
@@ -52,22 +54,44 @@ func checkReasons(t *testing.T, text string) (rules int) {
 	return rules
 }
 
-// TestGrants lists what each account may do through the roles that it is bound to, by kind of role. A new right is a decision, made in the golden file.
-func TestGrants(t *testing.T) {
-	got := map[string]map[string]map[string][]string{}
-	for _, folder := range valuesCases(t) {
-		objects := decode(t, render(t, "--values", folder+"/values.yaml"))
-		roles := map[string]map[string][]string{}
+// sets are values besides those of testdata. They decide about rights on pods.
+var sets = []string{
+	"config.hotReload.enabled=true", "config.hotReload.exec=true", "config.hotReload.enabled=true,config.hotReload.exec=true",
+	"dryRun=true,config.hotReload.enabled=true,config.hotReload.exec=true",
+}
+
+// summary is what some values come to: how many pods have a part of Reroll and what these may do, by kind of role, and the groups of alerts, since one about
+// what does not run would fire for ever, or never.
+type summary struct {
+	Parts  map[string]part
+	Alerts []string
+}
+
+type part struct {
+	Replicas int32
+	Grants   map[string][]string
+}
+
+// TestSummary: a new right, or another shape, is a decision, made in the golden file.
+func TestSummary(t *testing.T) {
+	got := map[string]summary{}
+	add := func(name string, args ...string) {
+		objects := decode(t, render(t, args...))
+		s := summary{map[string]part{}, alertGroups(t, objects)}
 		for _, w := range workloads(t, objects) {
-			roles[w.role()] = grantsOf(objects, w.pod.Spec.ServiceAccountName)
+			s.Parts[w.role()] = part{w.replicas, grantsOf(objects, w.pod.Spec.ServiceAccountName)}
 		}
-		got[filepath.Base(folder)] = roles
+		got[name] = s
+	}
+	for _, folder := range valuesCases(t) {
+		add(filepath.Base(folder), "--values", folder+"/values.yaml")
+	}
+	for _, set := range sets {
+		add(set, "--set", set)
 	}
 	text, err := yaml.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compareGolden(t, "testdata/grants.yaml", string(text))
+	line.Must(t, err)
+	compareGolden(t, "testdata/summary.yaml", string(text))
 }
 
 // grants returns the rules of all roles by their namespace, "" for cluster-wide ones.

@@ -4,13 +4,9 @@ package chart_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +22,7 @@ import (
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
+	"github.com/reroll-dev/reroll/tests/pki"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -46,9 +43,7 @@ const ingestToken = "0123456789abcdef0123456789abcdef" //nolint:gosec // of this
 func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *released {
 	t.Helper()
 	free, err := port.Addresses(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	r := &released{}
 	for _, w := range workloads(t, objects) {
 		p := &program{}
@@ -81,9 +76,7 @@ func newReleased(t *testing.T, cluster *rig.Cluster, objects []runtime.Object) *
 func (r *released) register(t *testing.T, cluster *rig.Cluster, values []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "admission.yaml")
-	if err := os.WriteFile(file, []byte(render(t, append(values, "--show-only", "templates/admission.yaml")...)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.WriteFile(file, []byte(render(t, append(values, "--show-only", "templates/admission.yaml")...)), 0o600))
 	kubectl(t, cluster, "create", "--filename="+file)
 	if r.admits == "" {
 		return
@@ -96,13 +89,9 @@ func (r *released) register(t *testing.T, cluster *rig.Cluster, values []string)
 func (r *released) start(t *testing.T) (stop func()) {
 	t.Helper()
 	for _, p := range r.processes {
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, p.Start())
 		t.Cleanup(p.Kill)
-		if err := p.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, p.WaitReady(t.Context()))
 	}
 	return func() {
 		for _, p := range slices.Backward(r.processes) {
@@ -164,9 +153,7 @@ func (p *program) configure(t *testing.T, of runner, objects []runtime.Object, i
 		return nil, fmt.Errorf("there is no ConfigMap %s", v.ConfigMap.Name)
 	}}
 	given, err := pod.Arguments()
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, prefix) })
 	}
@@ -192,11 +179,10 @@ func (p *program) configure(t *testing.T, of runner, objects []runtime.Object, i
 		p.arguments = append(p.arguments, "--set=admission.address="+admits, "--set=admission.certificateLifetime=20s")
 	}
 	if p.witness != nil {
-		p.arguments = append(p.arguments, "--kubeconfig="+p.witness.Kubeconfig)
+		p.arguments = append(p.arguments, "--kubeconfig="+p.witness.kubeconfig)
 	}
-	if p.Reroll, err = line.NewProcess(t.Context(), pod.Environment(), p.arguments...); err != nil {
-		t.Fatal(err)
-	}
+	p.Reroll, err = line.NewProcess(t.Context(), pod.Environment(), p.arguments...)
+	line.Must(t, err)
 }
 
 // change writes a config of the shop, and posts the audit event of it to anyone who takes any.
@@ -220,8 +206,14 @@ func (r *released) tell(t *testing.T, cluster *rig.Cluster, what string) {
 	body := fmt.Sprintf(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{"level":"Metadata","auditID":"%s-%d","stage":"ResponseComplete","verb":"patch",
 		"user":{"username":"alice"},"objectRef":{"resource":%q,"namespace":"shop","name":%q,"apiVersion":"v1"},"responseStatus":{"code":200},
 		"requestReceivedTimestamp":%q,"stageTimestamp":%q}]}`, name, time.Now().UnixNano(), resource, name, now, now)
-	if err := expectStatusBy(t.Context(), client, http.MethodPost, scheme+r.ingest+"/v1/audit/"+r.cluster, body, http.StatusNoContent); err != nil {
-		t.Fatal(err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, scheme+r.ingest+"/v1/audit/"+r.cluster, strings.NewReader(body))
+	line.Must(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+ingestToken)
+	response, err := client.Do(request)
+	line.Must(t, err)
+	if _ = response.Body.Close(); response.StatusCode != http.StatusNoContent {
+		t.Fatalf("an audit event is answered %s", response.Status)
 	}
 }
 
@@ -229,33 +221,24 @@ func (r *released) tell(t *testing.T, cluster *rig.Cluster, what string) {
 func ingestClient(t *testing.T, cluster *rig.Cluster, name string) *http.Client {
 	t.Helper()
 	var secret *corev1.Secret
-	err := line.Poll(t.Context(), func(ctx context.Context) (err error) {
+	line.Eventually(t, "the CA of ingest", func(ctx context.Context) (err error) {
 		secret, err = cluster.Client().CoreV1().Secrets(namespace).Get(ctx, release+"-reroll-ingest-ca", metav1.GetOptions{})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for _, file := range []string{"tls.crt", "tls.key"} {
+		line.Must(t, os.WriteFile(filepath.Join(dir, file), secret.Data[file], 0o600))
 	}
-	ca, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{name + ".audit.reroll.dev"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, ca.Leaf, key.Public(), ca.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ca, err := pki.ReadCA(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	line.Must(t, err)
+	pair, err := ca.Client(name + ".audit.reroll.dev")
+	line.Must(t, err)
+	shown, err := tls.X509KeyPair(pair.CertPEM, pair.KeyPEM)
+	line.Must(t, err)
 	roots := x509.NewCertPool()
-	roots.AddCert(ca.Leaf)
+	roots.AppendCertsFromPEM(ca.CertPEM())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{
-		RootCAs: roots, ServerName: release + "-reroll-ingest." + namespace + ".svc",
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		RootCAs: roots, ServerName: release + "-reroll-ingest." + namespace + ".svc", Certificates: []tls.Certificate{shown},
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}

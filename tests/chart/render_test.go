@@ -6,12 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 func TestLint(t *testing.T) {
@@ -44,14 +46,10 @@ func TestRenderedIsGolden(t *testing.T) {
 func compareGolden(t *testing.T, golden, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("(-golden +now; go test ./tests/chart -update accepts it):\n%s", diff)
 	}
@@ -99,9 +97,7 @@ func decode(t *testing.T, stream string) []runtime.Object {
 		if errors.Is(err, io.EOF) {
 			return objects
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		object, _, err := decoder.Decode(document, nil, nil)
 		if runtime.IsNotRegisteredError(err) {
 			object, err = decodeCustom(document, err)
@@ -128,13 +124,15 @@ func decodeCustom(document []byte, unknown error) (runtime.Object, error) {
 	return object, nil
 }
 
-func statefulSet(t *testing.T, objects []runtime.Object) *appsv1.StatefulSet {
-	t.Helper()
-	for _, object := range objects {
-		if set, ok := object.(*appsv1.StatefulSet); ok {
-			return set
-		}
+var passed = regexp.MustCompile(`(?m)^Test Suites: +([0-9]+) passed, [0-9]+ total$`)
+
+// TestUnits runs the suites of helm/reroll/tests, which say in the words of helm-unittest what a user gets.
+func TestUnits(t *testing.T) {
+	out, err := tool(t, "helm-unittest", "--strict", "--color=false", chart)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	t.Fatal("no StatefulSet rendered")
-	return nil
+	if n := passed.FindStringSubmatch(out); n == nil || n[1] == "0" {
+		t.Errorf("no suite has passed:\n%s", out)
+	}
 }

@@ -23,10 +23,14 @@ func startRig(t *testing.T) *rig.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
-	cluster, err := rig.Start(ctx, rig.Options{ControlPlaneOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
+	const policy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata", "userGroups": ["` + accounts + `"]}]}`
+	line.Must(t, os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(policy), 0o600))
+	cluster, err := rig.Start(ctx, rig.Options{
+		ControlPlaneOnly: true, Dir: filepath.Join(dir, "cluster"),
+		APIServerFlags: []string{"--audit-policy-file=" + filepath.Join(dir, "policy.yaml"), "--audit-log-path=" + filepath.Join(dir, "audit.log")},
+	})
+	line.Must(t, err)
 	t.Cleanup(cluster.Stop)
 	for _, name := range []string{namespace, "shop", "billing"} {
 		kubectl(t, cluster, "create", "namespace", name)
@@ -39,9 +43,8 @@ func startRig(t *testing.T) *rig.Cluster {
 
 func kubectl(t *testing.T, cluster *rig.Cluster, args ...string) {
 	t.Helper()
-	if _, err := cluster.Kubectl(t.Context(), args...); err != nil {
-		t.Fatal(err)
-	}
+	_, err := cluster.Kubectl(t.Context(), args...)
+	line.Must(t, err)
 }
 
 // serveEverything adds the kinds of Argo, OpenShift and the Secrets Store CSI driver, with an object of each.
@@ -56,35 +59,14 @@ func serveEverything(t *testing.T, cluster *rig.Cluster) {
 		_, err := cluster.Kubectl(ctx, "apply", "--namespace=shop", "--filename=testdata/optional-objects.yaml")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 }
 
-// bind installs the chart's roles and takes them away at the end.
-func bind(t *testing.T, cluster *rig.Cluster, values string, templates ...string) {
-	t.Helper()
-	bindMore(t, cluster, values, nil, templates...)
-}
-
-// bindMore is bind with arguments of helm besides the values.
-func bindMore(t *testing.T, cluster *rig.Cluster, values string, more []string, templates ...string) {
+// bind installs the chart's roles with some values, and more arguments of helm.
+func bind(t *testing.T, cluster *rig.Cluster, values string, more ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rbac.yaml")
-	args := append([]string{"--values", filepath.Join("testdata", values, "values.yaml")}, more...)
-	for _, template := range append([]string{"rbac.yaml"}, templates...) {
-		args = append(args, "--show-only", "templates/"+template)
-	}
-	text := render(t, args...)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	args := append([]string{"--values", filepath.Join("testdata", values, "values.yaml"), "--show-only", "templates/rbac.yaml"}, more...)
+	line.Must(t, os.WriteFile(file, []byte(render(t, args...)), 0o600))
 	kubectl(t, cluster, "create", "--filename="+file)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if _, err := cluster.Kubectl(ctx, "delete", "--filename="+file); err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // keys are the properties of a part of values.schema.json.
@@ -22,12 +24,8 @@ func TestSchemaHasTheValues(t *testing.T) {
 	var schema keys
 	var values map[string]any
 	text, err := os.ReadFile(chart + "/values.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
+	line.Must(t, json.Unmarshal(text, &schema))
 	readYAML(t, chart+"/values.yaml", &values)
 	delete(schema.Properties, "enabled") // of a parent chart, as is global
 	delete(schema.Properties, "global")

@@ -74,21 +74,6 @@ func rendered(t *testing.T, values string, args ...string) []runtime.Object {
 	return decode(t, render(t, append([]string{"--values", filepath.Join("testdata", values, "values.yaml")}, args...)...))
 }
 
-func TestShapesRunTheirRoles(t *testing.T) {
-	for values, want := range map[string]map[string]int32{
-		"default": {"serve": 1}, "ha": {"serve": 2}, "fleet-member": {"serve": 1}, "watched": {"serve": 1}, "audit": {"serve": 1},
-		"split": {"ingest": 3, "dispatch": 2, "api": 2, "admission": 3}, "hub": {"api": 3},
-	} {
-		got := map[string]int32{}
-		for _, w := range workloads(t, rendered(t, values)) {
-			got[w.role()] = w.replicas
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: replicas by role (-want +got):\n%s", values, diff)
-		}
-	}
-}
-
 // TestEverythingSelectsOneWorkload: a Service, budget or policy that selects the pods of two roles, or of none, does what nobody means.
 func TestEverythingSelectsOneWorkload(t *testing.T) {
 	for _, values := range []string{"default", "ha", "split", "hub", "fleet-member", "admission", "watched"} {

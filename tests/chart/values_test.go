@@ -47,6 +47,10 @@ func TestValuesRejected(t *testing.T) {
 		"a source taken away":   {"source=null", "source", "nothing would say what is granted"},
 		"a password in clear":   {"nats.url=nats://u:p@n:4222", "nats.existingSecret", "it would stand in the arguments of the pod"},
 		"a hub's in clear":      {"hub.url=tls://u:p@h:4222", "hub.existingSecret", "it would stand in the arguments of the pod"},
+		"marks of a dry run":    {"admission.enabled=true,dryRun=true", "dryRun", "none would be written"},
+		"marks and calls":       {"admission.enabled=true,config.reload.webhookURL=https://example.com", "no marks are written", "nothing would be asked"},
+		"two selectors":         {"admission.enabled=true,config.scope.namespaceSelector={env=prod}", "admission.namespaceSelector", "it would be asked about other namespaces"},
+		"a failure policy":      {"admission.enabled=true,admission.failurePolicy=Whatever", "failurePolicy", "there is no such policy"},
 		"no service account":    {"serviceAccount.create=false", "serviceAccount.name", "the namespace's default account has no rights"},
 	}
 	for name, tc := range cases {

@@ -1,27 +1,36 @@
+//go:build nightly
+
 package chart_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httputil"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/endpoints/request"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// witness stands between a process and the API server, which takes the process for a user, and notes what it asks for.
-type witness struct {
-	Kubeconfig string
+// accounts is the group of all users of the release.
+const accounts = "system:serviceaccounts"
 
-	mu    sync.Mutex
-	asked []question
+// witness finds in the API server's audit log what a user has asked for.
+type witness struct{ log, user, kubeconfig string }
+
+func newWitness(t *testing.T, cluster *rig.Cluster, user string) *witness {
+	t.Helper()
+	kubeconfig, err := cluster.UserKubeconfig(user, accounts)
+	line.Must(t, err)
+	return &witness{filepath.Join(filepath.Dir(cluster.Kubeconfig()), "..", "audit.log"), user, kubeconfig}
 }
 
 // question is one request about a resource, and whether it was refused.
@@ -30,52 +39,34 @@ type question struct {
 	refused                         bool
 }
 
-var requests = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
-
-func newWitness(t *testing.T, cluster *rig.Cluster, user string) *witness {
-	t.Helper()
-	config, err := cluster.User(user)
-	if err != nil {
-		t.Fatal(err)
+func (w *witness) asked() (all []question) {
+	text, _ := os.ReadFile(w.log) // without it nothing was asked
+	for line := range bytes.Lines(text) {
+		var e auditv1.Event
+		if json.Unmarshal(line, &e) != nil || e.User.Username != w.user || e.ObjectRef == nil || e.ResponseStatus == nil {
+			continue
+		}
+		q := question{
+			e.ObjectRef.Namespace, strings.TrimPrefix(e.ObjectRef.APIGroup+"/"+e.ObjectRef.Resource, "/"), e.ObjectRef.Name, e.Verb,
+			e.ResponseStatus.Code == http.StatusForbidden,
+		}
+		if all = append(all, q); strings.Contains(e.RequestURI, "sendInitialEvents=true") {
+			q.verb = "list" // a list as a stream; API servers that cannot stream are asked for the list
+			all = append(all, q)
+		}
 	}
-	w := &witness{}
-	w.Kubeconfig = rig.Between(t, config, func(forward *httputil.ReverseProxy) http.Handler {
-		forward.ModifyResponse = w.note
-		return forward
-	})
-	return w
-}
-
-// note reads a request as the API server's authorization does.
-func (w *witness) note(response *http.Response) error {
-	info, err := requests.NewRequestInfo(response.Request)
-	if err != nil || !info.IsResourceRequest {
-		return err
-	}
-	q := question{
-		namespace: info.Namespace, resource: strings.TrimPrefix(info.APIGroup+"/"+info.Resource, "/"), name: info.Name, verb: info.Verb,
-		refused: response.StatusCode == http.StatusForbidden,
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asked = append(w.asked, q)
-	if response.Request.URL.Query().Get("sendInitialEvents") == "true" {
-		q.verb = "list" // a list as a stream; API servers that cannot stream are asked for the list
-		w.asked = append(w.asked, q)
-	}
-	return nil
+	return all
 }
 
 // unused returns an error that names the grants without which nothing would have been refused.
 func (w *witness) unused(granted map[string][]string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	asked := w.asked()
 	var left []error
 	for scope, lines := range granted {
 		for _, line := range lines {
 			what, verbs, _ := strings.Cut(line, " ")
 			for verb := range strings.SplitSeq(verbs, ",") {
-				if !slices.ContainsFunc(w.asked, func(q question) bool { return q.needs(scope, what, verb) }) {
+				if !slices.ContainsFunc(asked, func(q question) bool { return q.needs(scope, what, verb) }) {
 					left = append(left, fmt.Errorf("granted in %q and never used: %s %s", scope, what, verb))
 				}
 			}
@@ -96,18 +87,12 @@ func (q question) needs(scope, what, verb string) bool {
 }
 
 // refused returns the refused requests, each once and sorted.
-func (w *witness) refused() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var refused []string
-	for _, q := range w.asked {
+func (w *witness) refused() (refused []string) {
+	for _, q := range w.asked() {
 		if !q.refused {
 			continue
 		}
-		text := q.resource + " " + q.verb
-		if q.name != "" {
-			text = q.resource + "/" + q.name + " " + q.verb
-		}
+		text := strings.TrimSuffix(q.resource+"/"+q.name, "/") + " " + q.verb
 		if q.namespace != "" {
 			text = q.namespace + ": " + text
 		}

@@ -41,7 +41,7 @@ func New(document []byte) (*Contract, error) {
 		config.WithStrictIgnoredHeadersExtra("X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Referrer-Policy", "Retry-After",
 			"Content-Security-Policy", "Cache-Control", "X-Accel-Buffering"),
 		config.WithStrictIgnorePaths("$.body.errors[*].value", "$.body.errors[*].value.**", // whatever the client has sent
-			"$.body.items[*].held.*", "$.body.items[*].forward.positions.*", "$.body.items[*].forward.asked.*"), // maps, whose keys are no properties
+			"$.body.items[*].held.*", "$.body.total.outcomes.*", "$.body.buckets[*].outcomes.*"), // maps, whose keys are no properties
 	)...)
 	// A client may send what headers it likes.
 	requests, more := validator.NewValidator(read, append(strict, config.WithStrictIgnorePaths("$.headers.*"))...)

@@ -23,9 +23,7 @@ func ownLine(t *testing.T, o line.Options) *line.Line {
 	t.Helper()
 	o.Kube.ControlPlaneOnly = true
 	l, err := line.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	t.Cleanup(l.Stop)
 	return l
 }

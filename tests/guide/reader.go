@@ -24,23 +24,15 @@ type Reader struct {
 func NewReader(t *testing.T, root string) *Reader {
 	t.Helper()
 	reroll, err := line.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	helm, err := tools.Path(t.Context(), "helm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	charts, err := filepath.Abs(root + "/helm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	r := &Reader{Dir: t.TempDir()}
 	r.Link(t, "reroll", reroll)
 	r.Link(t, "helm", helm)
-	if err := os.Symlink(charts, filepath.Join(r.Dir, "helm")); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.Symlink(charts, filepath.Join(r.Dir, "helm")))
 	r.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "REROLL_") || strings.HasPrefix(v, "KUBECONFIG=") })
 	r.Env = append(r.Env, "PATH="+r.Dir+"/bin:"+os.Getenv("PATH"), "HOME="+r.Dir)
 	return r
@@ -49,12 +41,8 @@ func NewReader(t *testing.T, root string) *Reader {
 // Link gives the reader a program.
 func (r *Reader) Link(t *testing.T, name, target string) {
 	t.Helper()
-	if err := os.MkdirAll(r.Dir+"/bin", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, filepath.Join(r.Dir, "bin", name)); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.MkdirAll(r.Dir+"/bin", 0o700))
+	line.Must(t, os.Symlink(target, filepath.Join(r.Dir, "bin", name)))
 }
 
 // Follow runs commands, each of which must end well, and returns what they print.
@@ -78,15 +66,11 @@ func (r *Reader) Replace(t *testing.T, name, text, by string) {
 	t.Helper()
 	file := filepath.Join(r.Dir, name)
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	if !strings.Contains(string(content), text) {
 		t.Fatalf("%s has no %s:\n%s", name, text, content)
 	}
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(content), text, by)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(content), text, by)), 0o600))
 }
 
 // APIServerFlags returns the flags in the settings for kubeadm in a folder.
@@ -101,9 +85,7 @@ func (r *Reader) APIServerFlags(t *testing.T, folder string) (flags []string) {
 	if err == nil {
 		err = yaml.Unmarshal(content, &settings)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for _, arg := range settings.APIServer.ExtraArgs {
 		flags = append(flags, "--"+arg.Name+"="+arg.Value)
 	}

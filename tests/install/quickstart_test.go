@@ -28,9 +28,7 @@ func TestQuickStart(t *testing.T) {
 	defer cancel()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 	}
 	sections, err := guide.Read(root + "/docs/quickstart.md")
 	must(err)

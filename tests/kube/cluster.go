@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/tests/pki"
+	"github.com/reroll-dev/reroll/tests/port"
 )
 
 // Options say what cluster to start. The zero value is a whole one with one node, without audit.
@@ -39,9 +41,10 @@ type Cluster struct {
 	binaries Binaries
 	dir      string
 	ca       *pki.CA
-	ports    ports
-	admin    *rest.Config
-	client   kubernetes.Interface
+	// etcd, peer and api are where etcd and the API server listen.
+	etcd, peer, api address
+	admin           *rest.Config
+	client          kubernetes.Interface
 
 	mu        sync.Mutex
 	processes map[Part]*process
@@ -52,10 +55,13 @@ type Cluster struct {
 	namespaces int
 }
 
-// ports are the cluster's own until it is stopped.
-type ports struct {
-	etcd, etcdPeer, api *port
-}
+// address is a port of this machine's loopback, which package port keeps for this process.
+type address string
+
+// URL returns the address under a scheme.
+func (a address) URL(scheme string) string { return scheme + "://" + string(a) }
+
+func (a address) port() string { return strings.TrimPrefix(string(a), "127.0.0.1:") }
 
 // startTimeout is how long a cluster may take to start once its parts are there; a loaded machine needs a good part of it.
 const startTimeout = 3 * time.Minute
@@ -100,7 +106,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// Stop kills all of the cluster's programs, frees its ports and removes its directory if that is a temporary one. Audit events that
+// Stop kills all of the cluster's programs and removes its directory if that is a temporary one. Audit events that
 // were not sent yet are lost; StopAPIServer before it sends them.
 func (c *Cluster) Stop() {
 	c.mu.Lock()
@@ -111,11 +117,6 @@ func (c *Cluster) Stop() {
 	c.stopped = true
 	for _, p := range c.processes {
 		p.kill()
-	}
-	for _, p := range []*port{c.ports.etcd, c.ports.etcdPeer, c.ports.api} {
-		if p != nil {
-			p.release()
-		}
 	}
 	if c.options.Dir == "" && c.dir != "" {
 		_ = os.RemoveAll(c.dir)
@@ -149,12 +150,11 @@ func makeDir(dir string) (string, error) {
 }
 
 func (c *Cluster) reservePorts(context.Context) error {
-	for _, p := range []**port{&c.ports.etcd, &c.ports.etcdPeer, &c.ports.api} {
-		var err error
-		if *p, err = reservePort(); err != nil {
-			return err
-		}
+	free, err := port.Addresses(3)
+	if err != nil {
+		return err
 	}
+	c.etcd, c.peer, c.api = address(free[0]), address(free[1]), address(free[2])
 	return nil
 }
 

@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -22,13 +21,12 @@ const (
 var clientLimits = []string{"--kube-api-qps=1000", "--kube-api-burst=2000"}
 
 func (c *Cluster) startEtcd(ctx context.Context) error {
-	client, peer := c.ports.etcd.URL("http"), c.ports.etcdPeer.URL("http")
+	client, peer := c.etcd.URL("http"), c.peer.URL("http")
 	p, err := c.launch(Etcd,
 		"--name=rig", "--data-dir="+c.file("etcd"),
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=rig="+peer,
-		"--socket-reuse-port", "--log-level=warn",
-		"--unsafe-no-fsync=true",
+		"--log-level=warn", "--unsafe-no-fsync=true",
 	)
 	if err != nil {
 		return err
@@ -58,8 +56,8 @@ func (c *Cluster) apiServerFlags() []string {
 		admissionOff = append(admissionOff, "ServiceAccount")
 	}
 	return []string{
-		"--etcd-servers=" + c.ports.etcd.URL("http"),
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports.api.Number), "--permit-port-sharing",
+		"--etcd-servers=" + c.etcd.URL("http"),
+		"--bind-address=127.0.0.1", "--secure-port=" + c.api.port(),
 		// Without these two it looks for a default route and publishes an address that pods would use.
 		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + c.file(servingCertFile), "--tls-private-key-file=" + c.file(servingKeyFile),

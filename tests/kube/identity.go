@@ -104,7 +104,7 @@ func (c *Cluster) User(name string, groups ...string) (*rest.Config, error) {
 		return nil, err
 	}
 	return &rest.Config{
-		Host:            c.ports.api.URL("https"),
+		Host:            c.api.URL("https"),
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.ca.CertPEM(), CertData: pair.CertPEM, KeyData: pair.KeyPEM},
 		QPS:             -1,
 	}, nil

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,7 +24,7 @@ func SumSamples(text, name string, labels []string) (float64, error) {
 	sum := 0.0
 	for line := range strings.Lines(text) {
 		rest, ok := strings.CutPrefix(line, name)
-		if !ok || rest == "" || (rest[0] != '{' && rest[0] != ' ') || !containsAll(rest, labels) {
+		if !ok || rest == "" || (rest[0] != '{' && rest[0] != ' ') || slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(rest, l) }) {
 			continue
 		}
 		value, err := strconv.ParseFloat(strings.TrimSpace(rest[strings.LastIndexByte(rest, '}')+1:]), 64)
@@ -33,13 +34,4 @@ func SumSamples(text, name string, labels []string) (float64, error) {
 		sum += value
 	}
 	return sum, nil
-}
-
-func containsAll(text string, parts []string) bool {
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			return false
-		}
-	}
-	return true
 }

@@ -92,18 +92,13 @@ func (v versions) ldflags() string {
 }
 
 // Binaries are the programs of a cluster, ready to run.
-type Binaries struct {
-	// Dir holds the parts that were built here: all of them unless KUBEBUILDER_ASSETS names others.
-	Dir   string
-	paths map[Part]string
-}
+type Binaries struct{ dir string }
 
 // Path returns where part is.
-func (b Binaries) Path(part Part) string { return b.paths[part] }
+func (b Binaries) Path(part Part) string { return filepath.Join(b.dir, string(part)) }
 
 // Parts returns the programs that clusters are made of, of the version of Kubernetes in KUBE_VERSION, for example 1.33, or of the newest
-// one, which tests/tools/pinned pins. Those that the directory in KUBEBUILDER_ASSETS holds are taken from there.
-// The others are built from modules below tests, which is looked for upwards from the working directory, into a
+// one, which tests/tools/pinned pins. They are built from modules below tests, which is looked for upwards from the working directory, into a
 // folder of the user's cache (below REROLL_CACHE if that is set) that is named by their versions. Parts that it has already are not
 // built again. Progress is reported to progress, and nothing if nothing is to do.
 //
@@ -152,53 +147,38 @@ func getParts(ctx context.Context, progress io.Writer, of func(module string) ki
 	if err != nil {
 		return Binaries{}, err
 	}
-	b := Binaries{Dir: filepath.Join(cache, key), paths: map[Part]string{}}
-	if len(b.find(k)) == 0 {
+	b := Binaries{filepath.Join(cache, key)}
+	if len(b.missing(k)) == 0 {
 		return b, nil
 	}
-	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return Binaries{}, err
 	}
-	unlock, err := lock(ctx, filepath.Join(b.Dir, ".lock"), progress)
+	unlock, err := lock(ctx, filepath.Join(b.dir, ".lock"), progress)
 	if err != nil {
 		return Binaries{}, err
 	}
 	defer unlock()
 	// Another process may have built them while this one waited.
-	missing := b.find(k)
-	build := build{root: root, dir: b.Dir, versions: v, progress: progress}
+	missing := b.missing(k)
+	build := build{root: root, dir: b.dir, versions: v, progress: progress}
 	if err := build.all(ctx, missing); err != nil {
 		return Binaries{}, err
 	}
-	if missing := b.find(k); len(missing) > 0 {
-		return Binaries{}, fmt.Errorf("%s is not in %s after it was built", missing[0].part, b.Dir)
+	if missing := b.missing(k); len(missing) > 0 {
+		return Binaries{}, fmt.Errorf("%s is not in %s after it was built", missing[0].part, b.dir)
 	}
 	return b, nil
 }
 
-// find fills b's paths with those of sources that exist and returns the others.
-func (b Binaries) find(sources kit) kit {
-	var missing kit
+// missing returns those of sources that are not there.
+func (b Binaries) missing(sources kit) (missing kit) {
 	for _, s := range sources {
-		file, ok := findPart(s.part, os.Getenv("KUBEBUILDER_ASSETS"), b.Dir)
-		if !ok {
+		if !exists(b.Path(s.part)) {
 			missing = append(missing, s)
-			continue
 		}
-		b.paths[s.part] = file
 	}
 	return missing
-}
-
-// findPart returns the first of dirs' files with the name of part. Empty dirs are left out.
-func findPart(part Part, dirs ...string) (string, bool) {
-	for _, dir := range dirs {
-		file := filepath.Join(dir, string(part))
-		if info, err := os.Stat(file); dir != "" && err == nil && info.Mode().IsRegular() {
-			return file, true
-		}
-	}
-	return "", false
 }
 
 // testsDir finds tests at or above the working directory.

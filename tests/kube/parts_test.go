@@ -40,32 +40,19 @@ func TestOtherVersions(t *testing.T) {
 // TestSumSamples: a test that wants no audit errors would pass where the sum is not taken.
 func TestSumSamples(t *testing.T) {
 	t.Parallel()
-	const text = `# HELP errors_total counts errors
-# TYPE errors_total counter
+	const text = `# TYPE errors_total counter
 errors_total{plugin="webhook",code="1"} 2
 errors_total{plugin="webhook",code="2"} 3e+00
 errors_total{plugin="buffered",code="1"} 10
 errors_total_of_others 100
 plain 7
 plain`
-	tests := map[string]struct {
-		reason string
-		name   string
-		labels []string
-		want   float64
-	}{
-		"All":     {"samples of all labels are added up, other metrics are not", "errors_total", nil, 15},
-		"One":     {"a label selects", "errors_total", []string{`plugin="webhook"`}, 5},
-		"Both":    {"all labels must be there", "errors_total", []string{`plugin="webhook"`, `code="2"`}, 3},
-		"None":    {"a metric that is not there counts nothing", "absent_total", nil, 0},
-		"NoLabel": {"a metric needs no labels", "plain", nil, 7},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := SumSamples(text, tc.name, tc.labels)
-			if err != nil || got != tc.want {
-				t.Errorf("%s: got %v (%v), want %v", tc.reason, got, err, tc.want)
-			}
-		})
+	for asked, want := range map[string]float64{
+		"errors_total": 15, `errors_total plugin="webhook"`: 5, `errors_total plugin="webhook" code="2"`: 3, "absent_total": 0, "plain": 7,
+	} {
+		words := strings.Fields(asked)
+		if got, err := SumSamples(text, words[0], words[1:]); err != nil || got != want {
+			t.Errorf("%s: got %v (%v), want %v", asked, got, err, want)
+		}
 	}
 }

@@ -36,7 +36,8 @@ func startProcess(name, binary string, args []string, logDir string) (*process, 
 	p.command = exec.Command(binary, args...)
 	p.command.Stdout, p.command.Stderr = log, log
 	p.command.Dir = logDir
-	p.command.SysProcAttr = processAttributes()
+	// A terminal's Ctrl-C does not reach a process group of its own, and the kernel ends the program when the thread that started it ends.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
 		defer func() { _ = log.Close() }()

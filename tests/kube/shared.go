@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,24 +18,15 @@ import (
 // without the variable, every test binary starts its own.
 const SharedVariable = "REROLL_RIG"
 
-// sharedFile describes the control plane in its directory.
-const sharedFile = "shared.json"
-
-// shared is what another process must know to use the control plane.
-type shared struct {
-	APIPort int `json:"apiPort"`
-}
+// sharedFile has the address of the API server, in the directory of the control plane.
+const sharedFile = "api.address"
 
 // SharedDir returns the directory of the shared control plane, or the empty string if there is none.
 func SharedDir() string { return os.Getenv(SharedVariable) }
 
 // Share lets other processes use the control plane: Start returns it to those that have its directory in REROLL_RIG.
 func (c *Cluster) Share() error {
-	content, err := json.Marshal(shared{APIPort: c.ports.api.Number})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(c.file(sharedFile), content, 0o600)
+	return os.WriteFile(c.file(sharedFile), []byte(c.api), 0o600)
 }
 
 // attach returns the shared control plane in dir. It refuses options that the shared one does not have.
@@ -48,16 +38,11 @@ func attach(ctx context.Context, dir string, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s names no control plane: %w", SharedVariable, err)
 	}
-	var s shared
-	if err := json.Unmarshal(content, &s); err != nil {
-		return nil, fmt.Errorf("read %s: %w", sharedFile, err)
-	}
 	binaries, err := Parts(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{options: o, binaries: binaries, dir: dir, processes: map[Part]*process{}, attached: true}
-	c.ports.api = &port{Number: s.APIPort}
+	c := &Cluster{options: o, binaries: binaries, dir: dir, api: address(content), processes: map[Part]*process{}, attached: true}
 	if c.ca, err = pki.ReadCA(c.file(caFile), c.file(caKeyFile)); err != nil {
 		return nil, err
 	}

@@ -279,6 +279,14 @@ func Poll(ctx context.Context, check func(context.Context) error) error {
 	return poll.Until(ctx, check)
 }
 
+// Must ends the test if err is one.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Eventually fails the test unless check returns nil in time; see Poll. what says what is waited for.
 func Eventually(t testing.TB, what string, check func(context.Context) error) {
 	t.Helper()

@@ -2,6 +2,8 @@ package line
 
 import (
 	"context"
+	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,9 +14,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// RunPod creates a running pod of a Deployment whose pods have the label app with its name. No kubelet runs it: h answers at its port web until ctx
-// ends, at all addresses of this machine. That of the pod is not its loopback, which Reroll does not call.
-func RunPod(ctx context.Context, client kubernetes.Interface, namespace, deployment, name string, h http.Handler) error {
+// RunPod creates a running pod of a ReplicaSet of a workload whose pods have the label app with its name; hashLabel is the one that its controller gives
+// them. No kubelet runs it: the server answers at its port web until ctx ends, at all addresses of this machine, over TLS if it has a TLSConfig. That of
+// the pod is not its loopback, which Reroll does not call.
+func RunPod(ctx context.Context, client kubernetes.Interface, namespace, workload, hashLabel, name string, server *http.Server) error {
 	route, err := (&net.Dialer{}).DialContext(ctx, "udp4", "198.51.100.1:9") // this sends nothing
 	if err != nil {
 		return err
@@ -24,7 +27,10 @@ func RunPod(ctx context.Context, client kubernetes.Interface, namespace, deploym
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	server.ReadHeaderTimeout, server.ErrorLog = time.Minute, slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	if server.TLSConfig != nil {
+		listener = tls.NewListener(listener, server.TLSConfig)
+	}
 	go func() { _ = server.Serve(listener) }()
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	address := netip.MustParseAddrPort(route.LocalAddr().String()).Addr().String()
@@ -33,8 +39,8 @@ func RunPod(ctx context.Context, client kubernetes.Interface, namespace, deploym
 	const hash = "5d4f8c7b9"
 	pod, err := client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: deployment + "-" + hash + "-" + name, Labels: map[string]string{"app": deployment, "pod-template-hash": hash},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: deployment + "-" + hash, UID: "unknown", Controller: &controller}},
+			Name: workload + "-" + hash + "-" + name, Labels: map[string]string{"app": workload, hashLabel: hash},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: workload + "-" + hash, UID: "unknown", Controller: &controller}},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example/main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: port}}}}},
 	}, metav1.CreateOptions{})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/tests/guide"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 const root = "../.."
@@ -41,9 +42,7 @@ func guideFile(name string) string { return root + "/docs/migrate-from-" + name 
 func readGuide(t *testing.T, name string) []guide.Section {
 	t.Helper()
 	sections, err := guide.Read(guideFile(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return sections
 }
 
@@ -61,9 +60,7 @@ func TestEverySectionIsRun(t *testing.T) {
 			t.Errorf("%s: commands are in %q, not in %q", name, got, want)
 		}
 		text, err := os.ReadFile(guideFile(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		if fences := strings.Count(string(text), "```"); fences != 2*commands {
 			t.Errorf("%s: there are %d fences for %d commands", name, fences, commands)
 		}
@@ -74,7 +71,7 @@ func TestEverySectionIsRun(t *testing.T) {
 	}
 }
 
-// reader follows the guide for a tool.
+// reader follows a guide.
 type reader struct {
 	*guide.Reader
 	sections []guide.Section
@@ -82,21 +79,15 @@ type reader struct {
 	dir string
 }
 
-// newReader returns a reader of the guide for a tool, with values in the file that the guide asks for.
-func newReader(t *testing.T, tool, values string) *reader {
+// newReader returns a reader of a guide, with values in the file that it asks for.
+func newReader(t *testing.T, name, values string) *reader {
 	t.Helper()
-	name := "others"
-	if tool == "stakater" {
-		name = tool
-	}
 	r := &reader{Reader: guide.NewReader(t, root), sections: readGuide(t, name), dir: t.TempDir()}
 	t.Cleanup(shared.Reroll.Kill) // before its files go
 	kubectl := shared.Kube.Command(t.Context())
 	r.Link(t, "kubectl", kubectl.Path)
-	r.Env = append(slices.Concat(kubectl.Env, r.Env), "API="+shared.Reroll.API, "OPS="+shared.Reroll.Ops, "TOOL="+installations[tool])
-	if err := os.WriteFile(filepath.Join(r.Dir, "values.yaml"), []byte(values), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	r.Env = append(slices.Concat(kubectl.Env, r.Env), "API="+shared.Reroll.API, "OPS="+shared.Reroll.Ops, "TOOL=wave")
+	line.Must(t, os.WriteFile(filepath.Join(r.Dir, "values.yaml"), []byte(values), 0o600))
 	return r
 }
 

@@ -8,6 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // TestGuide follows the guide to its end with both strategies: no pod is replaced for the move in, the way back and the next move in,
@@ -33,18 +35,14 @@ func TestGuide(t *testing.T) {
 func (r *reader) installTheirs(t *testing.T, strategy string) {
 	t.Helper()
 	chart, err := filepath.Abs("testdata/reloader")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	r.Follow(t, "helm install reloader "+chart+" --namespace reloader --create-namespace --set strategy="+strategy)
 	r.awaitTheirs(t)
 }
 
 func (r *reader) awaitTheirs(t *testing.T) {
 	t.Helper()
-	if err := shared.Kube.WaitRollout(t.Context(), "reloader", "deployment", "reloader-reloader"); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, shared.Kube.WaitRollout(t.Context(), "reloader", "deployment", "reloader-reloader"))
 }
 
 // observe follows the guide while Stakater Reloader rolls, and Reroll says that it would.

@@ -19,9 +19,7 @@ func restart(t *testing.T, dir string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 	}
 	pod, kubeconfig, err := line.LivePod(t.Context(), shared.Kube, release, release, dir)
 	must(err)

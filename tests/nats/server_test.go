@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/reroll-dev/reroll/reloader/queue/hub"
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
@@ -24,22 +25,16 @@ var passwordVariable = regexp.MustCompile(`\$(REROLL_[A-Z0-9_]+_PASSWORD)`)
 func documented(t *testing.T, name string) *server.Server {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(configs, "*.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		for _, match := range passwordVariable.FindAllStringSubmatch(string(text), -1) {
 			t.Setenv(match[1], natsserver.Password)
 		}
 	}
 	o, err := server.ProcessConfigFile(filepath.Join(configs, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	o.Host, o.Port, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", -1, t.TempDir(), true, true
 	return natsserver.Run(t, o)
 }
@@ -47,9 +42,7 @@ func documented(t *testing.T, name string) *server.Server {
 // TestDocumentedHub: the accounts of a hub in the documentation are those that the program prints, and a hub works with them.
 func TestDocumentedHub(t *testing.T) {
 	written, err := os.ReadFile(filepath.Join(configs, "hub.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	if printed, err := hub.Permissions([]string{"local", "c2"}); err != nil || printed != string(written) {
 		t.Errorf("docs/nats/hub.conf is not what reroll hub permissions local c2 prints (%v):\n%s", err, printed)
 	}

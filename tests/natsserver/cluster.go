@@ -111,16 +111,12 @@ func StartCluster(t testing.TB, hub ...string) *Cluster {
 		}
 	})
 	ports, err := port.Free(2 * Members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for i := range Members {
 		name := fmt.Sprint("n", i)
 		c.members[name] = member{Name: name, Store: filepath.Join(dir, name), Client: ports[i], Peer: ports[Members+i], Peers: ports[Members:], Hub: hub}
 		c.Addresses = append(c.Addresses, loopback(ports[i]))
-		if err := c.Start(name); err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, c.Start(name))
 	}
 	c.URL = "nats://" + strings.Join(c.Addresses, ",nats://")
 	login := func(*nats.Options) error { return nil }

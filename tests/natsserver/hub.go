@@ -47,18 +47,14 @@ func HubOptions(dir string, clusters ...string) (*server.Options, error) {
 func StartHub(t testing.TB, clusters []string, change ...func(*server.Options)) *server.Server {
 	t.Helper()
 	o, err := HubOptions(t.TempDir(), clusters...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	o.StoreDir = t.TempDir()
 	for _, c := range change {
 		c(o)
 	}
 	s := Run(t, o)
 	for _, c := range clusters {
-		if err := hub.Add(t.Context(), Login(t, s.ClientURL(), HubUser), c); err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, hub.Add(t.Context(), Login(t, s.ClientURL(), HubUser), c))
 	}
 	return s
 }
@@ -78,9 +74,7 @@ func StartHubCluster(t testing.TB, clusters ...string) *Cluster {
 	for _, cluster := range clusters[1:] {
 		adding.Go(func() error { return add(ctx, cluster) })
 	}
-	if err := errors.Join(err, adding.Wait()); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, errors.Join(err, adding.Wait()))
 	return c
 }
 
@@ -94,8 +88,6 @@ func Login(t testing.TB, url, user string) queue.Options {
 func PasswordFile(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte(Password), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, os.WriteFile(file, []byte(Password), 0o600))
 	return file
 }

@@ -53,13 +53,9 @@ func TestBlind(t *testing.T) {
 					{Level: auditv1.LevelNone},
 				},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, err)
 			policy := filepath.Join(t.TempDir(), "policy.yaml")
-			if err := os.WriteFile(policy, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, os.WriteFile(policy, text, 0o600))
 			d := newDesk(t, line.Options{
 				Kube: kube.Options{ControlPlaneOnly: true, APIServerFlags: []string{"--audit-policy-file=" + policy}},
 				Flags: []string{

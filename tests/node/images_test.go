@@ -24,7 +24,8 @@ const (
 	pauseImage = "reroll.test/pause:1"
 	// rerollImage is that of the quick start's table for an image that was imported.
 	rerollImage = "docker.io/library/reroll:dev"
-	// prometheusImage and nginxImage have programs that reload.
+	// readerImage, prometheusImage and nginxImage have programs that reload.
+	readerImage     = "reroll.test/reader:1"
 	prometheusImage = "reroll.test/prometheus:1"
 	nginxImage      = "reroll.test/nginx:1"
 )
@@ -76,6 +77,7 @@ func (n *node) importImages(ctx context.Context) error {
 	for name, i := range map[string]image{
 		nginxImage:      web,
 		prometheusImage: {program: prometheusFile(n.dir), entrypoint: "/prometheus"},
+		readerImage:     {program: filepath.Join(n.dir, "reader"), entrypoint: "/reader"},
 		pauseImage:      {program: pauseFile(n.dir), entrypoint: "/pause"},
 		// As the Dockerfile has it.
 		rerollImage: {program: binary, entrypoint: "/reroll", folder: "var/lib/reroll/", user: fmt.Sprintf("%[1]d:%[1]d", nobody)},

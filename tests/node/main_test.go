@@ -113,10 +113,10 @@ func build(dir string) error {
 	if err := fetchNginx(ctx, dir); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", pauseFile(dir), "./pause")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir, "./pause", "./reader")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the program that waits: %w: %s", err, out)
+		return fmt.Errorf("build the programs that wait and that reload: %w: %s", err, out)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 const (
@@ -40,12 +42,8 @@ func rules(t *testing.T) (all []rule) {
 		} `json:"groups"`
 	}
 	text, err := os.ReadFile(alertsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
+	line.Must(t, yaml.UnmarshalStrict(text, &file))
 	for _, group := range file.Groups {
 		all = append(all, group.Rules...)
 	}
@@ -61,9 +59,7 @@ var alertRow = regexp.MustCompile(`(?m)^\| <a id="([a-z]+)"></a>(\w+), (\w+) \| 
 // TestAlertsSayWhatToDo holds every alert to the same form, and the page has a row for each alert, to which its runbook_url leads.
 func TestAlertsSayWhatToDo(t *testing.T) {
 	text, err := os.ReadFile(alertsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	documented := map[string]string{}
 	for _, row := range alertRow.FindAllStringSubmatch(string(text), -1) {
 		documented[row[2]] = row[1] + " " + row[3]
@@ -94,9 +90,7 @@ var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 func dashboardQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	text, err := os.ReadFile(dashboardFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	var file struct {
 		Panels []struct {
 			Targets []struct{ Expr string } `json:"targets"`
@@ -105,9 +99,7 @@ func dashboardQueries(t *testing.T) (queries []string) {
 			List []struct{ Query any } `json:"list"`
 		} `json:"templating"`
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, json.Unmarshal(text, &file))
 	for _, p := range file.Panels {
 		for _, target := range p.Targets {
 			queries = append(queries, target.Expr)

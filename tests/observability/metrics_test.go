@@ -114,9 +114,7 @@ func TestQueriesAskForWhatIsThere(t *testing.T) {
 			"POD_NAME=one", "POD_NAMESPACE=default", "REROLL_NOTIFICATIONS_URL=http://127.0.0.1:9/",
 		},
 	}, natsserver.Start(t).ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	t.Cleanup(l.Stop)
 	var recorded, queries []string
 	for _, r := range rules(t) {

@@ -9,44 +9,32 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/tools"
 )
 
 // ruleTestFile is of the form of promtool test rules.
 const ruleTestFile = "testdata/alerts.test.yaml"
 
-// promtool runs promtool and returns what it says of a fault that it finds.
-func promtool(t *testing.T, verb, file string) error {
+// promtool fails the test if promtool finds a fault in a file.
+func promtool(t *testing.T, verb, file string) {
 	t.Helper()
-	cmd, err := tools.Promtool(t.Context(), verb, file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
+	line.Must(t, tools.Promtool(t.Context(), verb, file))
 }
 
 func TestAlertsAreReadByPrometheus(t *testing.T) {
-	if err := promtool(t, "check", alertsFile); err != nil {
-		t.Error(err)
-	}
+	promtool(t, "check", alertsFile)
 }
 
 // TestAlertsFire: each alert fires when it is to, and at no other time of its history.
 func TestAlertsFire(t *testing.T) {
-	if err := promtool(t, "test", ruleTestFile); err != nil {
-		t.Error(err)
-	}
+	promtool(t, "test", ruleTestFile)
 }
 
 // TestEveryAlertIsSeenToFire: an alert that no series of the test makes fire is one that nobody knows to work.
 func TestEveryAlertIsSeenToFire(t *testing.T) {
 	text, err := os.ReadFile(ruleTestFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	for _, r := range rules(t) {
 		if r.Alert != "" && !strings.Contains(string(text), `alertname="`+r.Alert+`"`) {
 			t.Errorf("no test of %s makes %s fire", ruleTestFile, r.Alert)
@@ -64,20 +52,8 @@ func TestDashboardQueriesAreReadByPrometheus(t *testing.T) {
 		records = append(records, rule{Record: fmt.Sprintf("dashboard:query:%d", i), Expr: grafana.Replace(expr)})
 	}
 	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": records}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := promtool(t, "check", write(t, string(text))); err != nil {
-		t.Error(err)
-	}
-}
-
-// write returns a file with a text.
-func write(t *testing.T, text string) string {
-	t.Helper()
+	line.Must(t, err)
 	file := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	line.Must(t, os.WriteFile(file, text, 0o600))
+	promtool(t, "check", file)
 }

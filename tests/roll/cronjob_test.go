@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // makeCronJob creates a CronJob that starts nothing by itself while a test runs, and returns its namespace and name.
@@ -25,21 +27,18 @@ func makeCronJob(t *testing.T) (namespace, name string) {
 			},
 		},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return namespace, name
 }
 
 func jobsIn(t *testing.T, namespace string) []batchv1.Job {
 	t.Helper()
 	list, err := cluster.Client().BatchV1().Jobs(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return list.Items
 }
 
+// TestCronJobStartsOneJob: of several replicas that roll a CronJob, one starts a Job, and nobody does where another Job has its name.
 func TestCronJobStartsOneJob(t *testing.T) {
 	namespace, name := makeCronJob(t)
 	c := connect(t, cluster.Kubeconfig())
@@ -79,6 +78,13 @@ func TestCronJobStartsOneJob(t *testing.T) {
 	if err != nil || after.Generation != w.Generation || len(after.Annotations) != 0 {
 		t.Errorf("the CronJob was written: %+v, %v", after.ObjectMeta, err)
 	}
+
+	disown := []byte(`{"metadata":{"ownerReferences":null}}`)
+	_, err = cluster.Client().BatchV1().Jobs(namespace).Patch(t.Context(), job.Name, types.MergePatchType, disown, metav1.PatchOptions{})
+	line.Must(t, err)
+	if _, err := c.Roll(t.Context(), w, r); !apierrors.IsInvalid(err) {
+		t.Errorf("another's Job has the name: %v, want invalid", err)
+	}
 }
 
 func TestCronJobStartedBeforeACrashIsNotStartedAgain(t *testing.T) {
@@ -98,24 +104,5 @@ func TestCronJobStartedBeforeACrashIsNotStartedAgain(t *testing.T) {
 	}
 	if n := len(jobsIn(t, namespace)); n != 1 {
 		t.Errorf("%d Jobs, want one", n)
-	}
-}
-
-func TestCronJobWhoseJobNameIsTaken(t *testing.T) {
-	namespace, name := makeCronJob(t)
-	c := connect(t, cluster.Kubeconfig())
-	w := read(t, c, "CronJob", namespace, name)
-	r := rollOf(t, w)
-	if _, err := c.Roll(t.Context(), w, r); err != nil {
-		t.Fatal(err)
-	}
-	jobs := cluster.Client().BatchV1().Jobs(namespace)
-	taken := jobsIn(t, namespace)[0].Name
-	disown := []byte(`{"metadata":{"ownerReferences":null}}`)
-	if _, err := jobs.Patch(t.Context(), taken, types.MergePatchType, disown, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Roll(t.Context(), w, r); !apierrors.IsInvalid(err) {
-		t.Errorf("somebody else's Job has the name: %v, want invalid", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // template has marks of before, and a variable of a mark's name that takes its value from elsewhere.
@@ -54,9 +55,7 @@ func TestInPlace(t *testing.T) {
 	}
 	taken := mark.Roll{Hash: "t", Marks: []mark.Mark{env("STAKATER_FROM_CONFIGMAP", "11", "aside")}}
 	client, err := dynamic.NewForConfig(cluster.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	crds := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	c := connect(t, cluster.Kubeconfig())
 	for name, spec := range inPlace {
@@ -70,9 +69,7 @@ func TestInPlace(t *testing.T) {
 			object := &unstructured.Unstructured{}
 			body := `{"kind":"` + name + `","apiVersion":"` + kind.Resource.GroupVersion().String() +
 				`","metadata":{"name":"web","annotations":{"old":"x","team":"shop"}},"spec":` + spec + `}`
-			if err := object.UnmarshalJSON([]byte(body)); err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, object.UnmarshalJSON([]byte(body)))
 			eventually(t, "the kind is served", func() bool {
 				_, err := objects.Create(t.Context(), object, metav1.CreateOptions{})
 				return err == nil
@@ -80,13 +77,9 @@ func TestInPlace(t *testing.T) {
 			live := func() (*workload.Workload, []byte) {
 				w := read(t, c, name, namespace, "web")
 				object, err := objects.Get(t.Context(), "web", metav1.GetOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				line.Must(t, err)
 				data, err := object.MarshalJSON()
-				if err != nil {
-					t.Fatal(err)
-				}
+				line.Must(t, err)
 				return w, data
 			}
 			var before *workload.Workload
@@ -96,16 +89,12 @@ func TestInPlace(t *testing.T) {
 				if errors.Is(err, mark.ErrMoved) {
 					return false
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				line.Must(t, err)
 				rolled, err := c.Roll(t.Context(), w, roll)
 				if apierrors.IsConflict(err) {
 					return false
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				line.Must(t, err)
 				before = w
 				_, got := live()
 				if diff := cmp.Diff(plain(t, want), plain(t, got)); diff != "" {
@@ -148,18 +137,13 @@ func TestInPlace(t *testing.T) {
 func serve(t *testing.T, crds dynamic.ResourceInterface, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	crd := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(data, &crd.Object); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+	line.Must(t, yaml.Unmarshal(data, &crd.Object))
+	if _, err = crds.Create(t.Context(), crd, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
 		return
-	} else if err != nil {
-		t.Fatal(err)
 	}
+	line.Must(t, err)
 	t.Cleanup(func() {
 		if err := crds.Delete(context.WithoutCancel(t.Context()), crd.GetName(), metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
@@ -175,9 +159,7 @@ type decoded struct {
 
 func decode(t *testing.T, data []byte) (o decoded) {
 	t.Helper()
-	if err := json.Unmarshal(data, &o); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, json.Unmarshal(data, &o))
 	return o
 }
 

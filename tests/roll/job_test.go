@@ -15,6 +15,7 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // makeJob creates a Job named "import" in a namespace. Nothing acts on it.
@@ -32,9 +33,7 @@ func makeJob(t *testing.T, namespace string, change func(*batchv1.Job)) {
 func getJob(t *testing.T, namespace string) *batchv1.Job {
 	t.Helper()
 	job, err := cluster.Client().BatchV1().Jobs(namespace).Get(t.Context(), "import", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return job
 }
 
@@ -42,9 +41,7 @@ func getJob(t *testing.T, namespace string) *batchv1.Job {
 func kept(t *testing.T, uid types.UID) int {
 	t.Helper()
 	list, err := cluster.Client().CoreV1().Secrets(own).List(t.Context(), metav1.ListOptions{LabelSelector: kube.ManifestLabel})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	n := 0
 	for i := range list.Items {
 		if list.Items[i].Type == kube.ManifestType && list.Items[i].Name == "reroll-job-"+string(uid) {
@@ -72,6 +69,10 @@ func checkRecreated(t *testing.T, namespace string, old types.UID, born int) {
 	}
 }
 
+// outrun reports whether err says that another process has recreated the Job, or is about to: the Job is read and decided about again.
+func outrun(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// TestJobIsRecreated: of replicas that roll a Job at once, one recreates it, with what its author has written. The same roll once more is a conflict.
 func TestJobIsRecreated(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	born := births(t, namespace)
@@ -81,45 +82,25 @@ func TestJobIsRecreated(t *testing.T) {
 	c := connect(t, cluster.Kubeconfig())
 	w := read(t, c, "Job", namespace, "import")
 	r := rollOf(t, w)
-	rolled, err := c.Roll(t.Context(), w, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := getJob(t, namespace)
-	if rolled.UID != job.UID || job.Labels["team"] != "a" || job.Annotations["note"] != "n" || job.Annotations[stamp] == "" {
-		t.Errorf("rolled %s, Job %s with labels %v, annotations %v", rolled.UID, job.UID, job.Labels, job.Annotations)
-	}
-	if _, err := c.Roll(t.Context(), w, r); !apierrors.IsConflict(err) {
-		t.Errorf("the same roll once more: %v; want a conflict, so that it is decided again", err)
-	}
-	checkRecreated(t, namespace, w.UID, born())
-}
-
-// outrun reports whether err says that another process has recreated the Job, or is about to: the Job is read and decided about again.
-func outrun(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
-
-func TestJobIsRecreatedOnceByReplicas(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	born := births(t, namespace)
-	makeJob(t, namespace, nil)
-	w := read(t, connect(t, cluster.Kubeconfig()), "Job", namespace, "import")
-	r := rollOf(t, w)
 	var replicas sync.WaitGroup
-	var rolled atomic.Int32
+	var winner atomic.Pointer[workload.Workload]
 	for range 3 {
 		replica := connect(t, cluster.Kubeconfig())
 		replicas.Go(func() {
-			switch _, err := replica.Roll(t.Context(), w, r); {
-			case err == nil:
-				rolled.Add(1)
-			case !outrun(err):
+			if rolled, err := replica.Roll(t.Context(), w, r); err == nil {
+				winner.Store(rolled)
+			} else if !outrun(err) {
 				t.Errorf("Roll: %v", err)
 			}
 		})
 	}
 	replicas.Wait()
-	if rolled.Load() == 0 {
-		t.Error("no replica has rolled the Job")
+	job, rolled := getJob(t, namespace), winner.Load()
+	if rolled == nil || rolled.UID != job.UID || job.Labels["team"] != "a" || job.Annotations["note"] != "n" || job.Annotations[stamp] == "" {
+		t.Errorf("rolled %+v, Job %s with labels %v, annotations %v", rolled, job.UID, job.Labels, job.Annotations)
+	}
+	if _, err := c.Roll(t.Context(), w, r); !apierrors.IsConflict(err) {
+		t.Errorf("the same roll once more: %v; want a conflict, so that it is decided again", err)
 	}
 	checkRecreated(t, namespace, w.UID, born())
 }
@@ -143,9 +124,7 @@ func TestJobIsNeverLost(t *testing.T) {
 				}
 				if p.live(); !how.continues {
 					c = connect(t, cluster.Kubeconfig())
-					if err := c.RecoverJobs(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					line.Must(t, c.RecoverJobs(t.Context()))
 				}
 				if _, err := c.Roll(t.Context(), w, r); err != nil && !outrun(err) {
 					t.Errorf("the roll once more: %v", err)
@@ -175,14 +154,9 @@ func TestLateDeleteLosesNoJob(t *testing.T) {
 			}
 			c := connect(t, cluster.Kubeconfig())
 			if changes {
-				patch := []byte(`{"metadata":{"annotations":{"changed":"yes"}}}`)
-				if _, err := cluster.Client().BatchV1().Jobs(namespace).Patch(t.Context(), "import", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				patchJob(t, namespace, `{"metadata":{"annotations":{"changed":"yes"}}}`)
 			}
-			if err := c.RecoverJobs(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, c.RecoverJobs(t.Context()))
 			if job := getJob(t, namespace); job.UID != w.UID {
 				t.Fatal("the Job was recreated before it was deleted")
 			}
@@ -204,9 +178,8 @@ func TestLateDeleteLosesNoJob(t *testing.T) {
 func patchJob(t *testing.T, namespace, patch string) {
 	t.Helper()
 	jobs := cluster.Client().BatchV1().Jobs(namespace)
-	if _, err := jobs.Patch(t.Context(), "import", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := jobs.Patch(context.WithoutCancel(t.Context()), "import", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	line.Must(t, err)
 }
 
 func TestJobThatFinishedMeanwhileIsNotRunAgain(t *testing.T) {
@@ -235,14 +208,8 @@ func TestJobThatFinishedMeanwhileIsNotRunAgain(t *testing.T) {
 func TestJobWithFinalizerIsRecreatedOnceItIsGone(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	makeJob(t, namespace, func(job *batchv1.Job) { job.Finalizers = []string{"example.test/held"} })
-	letGo := []byte(`{"metadata":{"finalizers":null}}`)
-	t.Cleanup(func() { // or its namespace never goes
-		_, err := cluster.Client().BatchV1().Jobs(namespace).Patch(
-			context.WithoutCancel(t.Context()), "import", types.MergePatchType, letGo, metav1.PatchOptions{})
-		if err != nil {
-			t.Error(err)
-		}
-	})
+	letGo := func() { patchJob(t, namespace, `{"metadata":{"finalizers":null}}`) }
+	t.Cleanup(letGo) // or its namespace never goes
 	c := connect(t, cluster.Kubeconfig())
 	w := read(t, c, "Job", namespace, "import")
 	if _, err := c.Roll(t.Context(), w, rollOf(t, w)); err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
@@ -251,10 +218,8 @@ func TestJobWithFinalizerIsRecreatedOnceItIsGone(t *testing.T) {
 	if err := c.RecoverJobs(t.Context()); err == nil || kept(t, w.UID) != 1 {
 		t.Errorf("while the old Job exists: %v, %d manifests", err, kept(t, w.UID))
 	}
-	patchJob(t, namespace, string(letGo))
-	if err := c.RecoverJobs(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	letGo()
+	line.Must(t, c.RecoverJobs(t.Context()))
 	job := getJob(t, namespace)
 	if diff := cmp.Diff([]string{"example.test/held"}, job.Finalizers); diff != "" || job.UID == w.UID {
 		t.Errorf("finalizers of the new Job (-want +got):\n%s", diff)

@@ -45,9 +45,7 @@ func connect(t *testing.T, kubeconfig string) *kube.Cluster {
 		Kubeconfig: kubeconfig, Namespace: own, QPS: 500, Burst: 500, UserAgent: "roll-test",
 		KeepAnnotation: func(string) bool { return true },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	if _, err := c.DigestKeys(t.Context()); err != nil { // which sign what is kept of Jobs
 		t.Fatal(err)
 	}
@@ -62,9 +60,7 @@ func rollOf(t *testing.T, w *workload.Workload) mark.Roll {
 	t.Helper()
 	config := reloader.Config{Kind: reloader.ConfigMap, Namespace: w.Namespace, Name: "prices"}
 	written, err := mark.EnvVars.Marks(w, []mark.Entry{{Config: config, Value: "aa11", At: time.Unix(1, 0)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return mark.Roll{Name: "abcdefgh23456723", Hash: "h", Marks: written, Annotations: map[string]any{stamp: "of " + string(w.UID)}}
 }
 
@@ -91,9 +87,7 @@ func jobSpec() batchv1.JobSpec {
 func read(t *testing.T, c *kube.Cluster, kind, namespace, name string) *workload.Workload {
 	t.Helper()
 	w, err := c.Read(t.Context(), reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return w
 }
 
@@ -120,13 +114,9 @@ func births(t *testing.T, namespace string) func() int {
 		t.Helper()
 		last := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "last"}, Spec: jobSpec()}
 		_, err := jobs.Create(t.Context(), last, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		w, err := jobs.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-		if err != nil {
-			t.Fatal(err)
-		}
+		line.Must(t, err)
 		defer w.Stop()
 		seen := map[string]bool{}
 		for e := range w.ResultChan() {

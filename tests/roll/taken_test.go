@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader/mark"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // TestTakenVariableOfJobs: a container has a variable of the mark's name that takes its value from elsewhere. A roll with that mark is refused, as
@@ -26,9 +27,7 @@ func TestTakenVariableOfJobs(t *testing.T) {
 			namespace, name := makeCronJob(t)
 			jobs := cluster.Client().BatchV1().CronJobs(namespace)
 			of, err := jobs.Get(t.Context(), name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, err)
 			of.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Env = taken
 			if _, err := jobs.Update(t.Context(), of, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)

@@ -22,9 +22,7 @@ func TestMain(m *testing.M) {
 // TestScenarios runs every scenario on a real API server: those with the same settings share a Reroll.
 func TestScenarios(t *testing.T) {
 	all, err := scenario.Load(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	var cases []scenario.Case
 	for _, s := range all {
 		cases = append(cases, scenario.Case{Scenario: s, Flags: flagsOf(s.Settings)})

@@ -125,7 +125,7 @@ func (m *member) state(ctx context.Context, n int, last string) error {
 
 func (m *member) status(ctx context.Context) error {
 	return m.queue.PutClusterStatus(ctx, reloader.ClusterStatus{
-		Cluster: m.name, UID: m.hub.UID, At: time.Now(), Process: reloader.Process{Version: "v1", Ready: true}, Backlog: reloader.Backlog{Workloads: workloads},
+		Cluster: m.name, UID: m.hub.UID, At: time.Now(), Version: "v1", Ready: true, Backlog: reloader.Backlog{Workloads: workloads},
 	})
 }
 
@@ -152,13 +152,12 @@ func (m *member) edit(ctx context.Context, n int) error {
 		return err
 	}
 	r := reloader.Reload{
-		ID:       "r-" + c.ID,
-		Cluster:  m.name,
-		Workload: web(n / 2),
-		UID:      "u",
-		Outcome:  reloader.ReasonReloaded,
-		Attempt:  reloader.Attempt{DecidedAt: time.Now(), PatchedAt: time.Now()},
-		Causes:   []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt, Candidates: c.Candidates}},
+		ID:        "r-" + c.ID,
+		Cluster:   m.name,
+		Workload:  web(n / 2),
+		Outcome:   reloader.ReasonReloaded,
+		DecidedAt: time.Now(), PatchedAt: time.Now(),
+		Causes: []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt, Candidates: c.Candidates}},
 	}
 	if err := m.queue.AppendReload(ctx, r); err != nil {
 		return err

@@ -5,7 +5,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,69 +24,51 @@ var packages = map[string]string{
 	"helm-unittest": "github.com/helm-unittest/helm-unittest/cmd/helm-unittest",
 }
 
-// Path returns the executable of the named tool, and builds it when the cache lacks it.
-func Path(ctx context.Context, name string) (string, error) {
+// in runs a command in the folder of a module below this package, and returns its standard output.
+func in(ctx context.Context, module, name string, args ...string) (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok {
-		return "", fmt.Errorf("tool %s: this package's source folder is unknown", name)
+		return "", errors.New("this package's source folder is unknown")
 	}
-	cmd := exec.CommandContext(ctx, "go", "tool", "-n", packages[name])
-	cmd.Dir = filepath.Join(filepath.Dir(file), "pinned")
-	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = filepath.Join(filepath.Dir(file), module), append(os.Environ(), "CGO_ENABLED=0")
+	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("build tool %s: %w: %s", name, err, stderr.Bytes())
+		err = fmt.Errorf("%s %s: %w: %s%s", name, strings.Join(args, " "), err, out, stderr.String())
 	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(string(out)), err
 }
 
-// Promtool returns the call "promtool check rules" or "promtool test rules" for a file. It is built without service discovery, which brings the clients of every cloud and which a build of
-// `go tool` cannot leave out.
-func Promtool(ctx context.Context, verb, rules string) (*exec.Cmd, error) {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		return nil, errors.New("promtool: this package's source folder is unknown")
-	}
+// Path returns the executable of the named tool, and builds it when the cache lacks it.
+func Path(ctx context.Context, name string) (string, error) {
+	return in(ctx, "pinned", "go", "tool", "-n", packages[name])
+}
+
+// Promtool runs "promtool check rules" or "promtool test rules" on a file. It is built without service discovery, which brings the clients of every cloud
+// and which a build of `go tool` cannot leave out.
+func Promtool(ctx context.Context, verb, rules string) error {
 	rules, err := filepath.Abs(rules)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = in(ctx, "promtool", "go", "run", "-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool", verb, "rules", rules)
 	}
-	cmd := exec.CommandContext(ctx, "go", "run", "-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool", verb, "rules", rules)
-	cmd.Dir = filepath.Join(filepath.Dir(file), "promtool")
-	return cmd, nil
+	return err
 }
 
 // Prometheus builds a real Prometheus into a file: static, without service discovery and without the pages of its user interface.
 func Prometheus(ctx context.Context, file string) error {
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		return errors.New("prometheus: this package's source folder is unknown")
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags=remove_all_sd", "-ldflags=-s -w", "-o", file, "github.com/prometheus/prometheus/cmd/prometheus")
-	cmd.Dir = filepath.Join(filepath.Dir(here), "promtool")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build prometheus: %w: %s", err, out)
-	}
-	return nil
+	_, err := in(ctx, "promtool", "go", "build", "-tags=remove_all_sd", "-ldflags=-s -w", "-o", file, "github.com/prometheus/prometheus/cmd/prometheus")
+	return err
 }
 
 // Module returns the folder with the files of a module that the named tool's go.mod requires, and downloads it when the cache lacks it.
 func Module(ctx context.Context, name, module string) (string, error) {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", fmt.Errorf("module %s: this package's source folder is unknown", module)
-	}
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	cmd.Dir = filepath.Join(filepath.Dir(file), name)
-	out, err := cmd.Output()
+	out, err := in(ctx, name, "go", "mod", "download", "-json", module)
 	if err != nil {
-		return "", fmt.Errorf("download module %s: %w: %s", module, err, out)
+		return "", err
 	}
 	var downloaded struct{ Dir string }
-	if err := json.Unmarshal(out, &downloaded); err != nil {
-		return "", fmt.Errorf("download module %s: %w", module, err)
-	}
-	return downloaded.Dir, nil
+	err = json.Unmarshal([]byte(out), &downloaded)
+	return downloaded.Dir, err
 }

@@ -40,9 +40,7 @@ type site struct {
 // TestTenant: next to a namespace of workloads that are made to hurt every ordinary workload rolls once for each edit, also after a restart.
 func TestTenant(t *testing.T) {
 	l, err := line.Start(t.Context(), line.Options{Kube: kube.Options{ControlPlaneOnly: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	t.Cleanup(l.Stop)
 	s := &site{options: options{Ordinary: 40, Namespaces: 5, Crowd: 1200, Names: 50_000, Keys: 13_000}, t: t, l: l}
 	s.createOrdinary()

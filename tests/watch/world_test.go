@@ -45,9 +45,7 @@ func follow(t *testing.T, kubeconfig string, scope kube.Scope) *follower {
 		Kubeconfig: kubeconfig, QPS: 1000, Burst: 1000, Scope: scope, Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
 		KeepAnnotation: func(key string) bool { return key == "kept" },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = f.cluster.Watch(ctx, func(w *workload.Workload) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -57,9 +55,7 @@ func follow(t *testing.T, kubeconfig string, scope kube.Scope) *follower {
 		defer f.mu.Unlock()
 		delete(f.tracked, ref)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -114,9 +110,7 @@ func poll(t *testing.T, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := line.Poll(ctx, func(context.Context) error { return check() }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, line.Poll(ctx, func(context.Context) error { return check() }))
 }
 
 func kubectl(t *testing.T, args ...string) {
@@ -147,9 +141,7 @@ const (
 func create(t *testing.T, kind workload.Kind, namespace, name string, spec map[string]any) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(shared.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": kind.Resource.GroupVersion().String(), "kind": kind.Kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}

@@ -81,9 +81,7 @@ func NewProcess(t *testing.T, l *line.Line, group ...scenario.Case) *Process {
 	if err := l.Reroll.Terminate(ctx); err != nil {
 		t.Error(err)
 	}
-	if err := p.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, p.Start(ctx))
 	return p
 }
 

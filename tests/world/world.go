@@ -60,9 +60,7 @@ var (
 func New(t *testing.T, l *line.Line, o Options) *World {
 	t.Helper()
 	client, err := dynamic.NewForConfig(l.Kube.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	w := &World{t: t, line: l, client: client, options: o, namespaces: map[string]string{}, kinds: map[string]bool{}}
 	t.Cleanup(w.clear)
 	return w

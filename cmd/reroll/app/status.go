@@ -101,10 +101,10 @@ func (p *program) hintsPending(ctx context.Context) int64 {
 }
 
 // faults returns the parts of this process that are not well.
-func (h *health) faults() (faults []reloader.Fault) {
+func (h *health) faults() (faults []string) {
 	for _, check := range h.state() {
 		if check.Err != nil {
-			faults = append(faults, reloader.Fault{Part: check.Name, Reason: check.Err.Error()})
+			faults = append(faults, check.Name+": "+check.Err.Error())
 		}
 	}
 	return faults

@@ -52,7 +52,7 @@ func at(seconds int, hints int64, feeds ...reloader.FeedStatus) view.Cluster {
 	return view.Cluster{
 		ClusterStatus: reloader.ClusterStatus{
 			Cluster: "local",
-			Process: reloader.Process{Version: "v1.2.3"},
+			Version: "v1.2.3",
 			At:      when,
 			Hearing: reloader.Hearing{Feeds: feeds, Sources: []reloader.SourceStatus{{Source: "watch", Hints: 3, LastAt: when}, {Source: "audit", Hints: hints, LastAt: when}}},
 		},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ func checkCommand(g *globals) *cobra.Command {
 		Use:   "check",
 		Short: "Check what Reroll relies on, and say how to fix what is wrong",
 		Long: "Check what Reroll relies on: its API, what its dispatchers report of NATS, the audit feed and themselves, and the workloads that need " +
-			"attention; with --pre, before an installation, whether you may install it. It exits with 1 if something is wrong or unknown.",
+			"attention, or would restart although their strategy avoids it; with --pre, before an installation, whether you may install it. It exits with 1 if something is wrong or unknown.",
 		Example: "  reroll check\n  reroll check --pre\n  reroll check -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -135,15 +136,17 @@ func (f *checkFlags) examineAPI(cmd *cobra.Command) (found findings, err error) 
 			found.checkCluster(s, c)
 		}
 	}
-	workloads, err := s.unsettled()
+	workloads, err := s.those("unsettled")
+	restarts, failed := s.those("restarts")
 	for _, warning := range union(clusters.warnings, workloads.warnings) {
 		found.add("API", unclear, warning, "")
 	}
-	if err != nil {
+	if err = cmp.Or(err, failed); err != nil {
 		found.add("workloads", unclear, err.Error(), "")
 		return found, nil
 	}
 	found.checkWorkloads(s, workloads.items, len(clusters.items) > 1)
+	found.checkRestarts(s, restarts.items)
 	return found, nil
 }
 
@@ -189,5 +192,18 @@ func (f *findings) checkWorkloads(s *session, workloads []view.Workload, several
 	}
 	if waiting == len(workloads) {
 		f.add("workloads", fine, fmt.Sprintf("%d wait, and none needs attention", waiting), "")
+	}
+}
+
+// checkRestarts reports the workloads that ask not to restart, and would, with the first reason.
+func (f *findings) checkRestarts(s *session, workloads []view.Workload) {
+	for _, w := range workloads {
+		for _, e := range w.Edges {
+			if e.Restarts != "" {
+				ref := workloadRef(w.Cluster, w.Workload).String()
+				f.add("workload "+ref, careful, "its strategy is "+w.Strategy+", and a change of "+e.Config.String()+" would restart it: "+e.Restarts, s.typed(s.cmd, "reroll explain "+ref))
+				break
+			}
+		}
 	}
 }

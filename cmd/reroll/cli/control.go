@@ -112,10 +112,10 @@ func (p *pausing) pause(cmd *cobra.Command, now time.Time) error {
 	}
 	err := p.changeControl(cmd.Context(), p.namespace, p.force, func(d *control.Document, user string) error {
 		if p.all() {
-			d.Freeze = &control.Freeze{Reason: p.reason, Until: end, By: user, Since: now.Truncate(time.Second)}
+			d.Freeze = &reloader.Pause{Reason: p.reason, Until: end, By: user, Since: now.Truncate(time.Second)}
 			return nil
 		}
-		return d.Pause(control.Pause{Namespace: p.namespace, Selector: p.selector, Until: end, Reason: p.reason, By: user}, now)
+		return d.Pause(reloader.Pause{Namespace: p.namespace, Selector: p.selector, Until: end, Reason: p.reason, By: user, Since: now.Truncate(time.Second)}, now)
 	})
 	if err != nil {
 		return err

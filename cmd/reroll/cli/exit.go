@@ -17,8 +17,8 @@ const (
 
 // ExitCodes says what each code means, by code.
 var ExitCodes = []string{
-	ExitDone:   "success; with `--exit-code`: nothing needs attention (`status`, `explain`), or nothing would roll (`impact`); `check`, `migrate`: nothing is wrong; `audit check`: the feed is proven",
-	ExitFailed: "failure; with `--exit-code`: something needs attention, or would roll, or that could not be found out; `check`, `migrate`: something is wrong or unknown; `audit check`: the feed is not proven",
+	ExitDone:   "success, and nothing is wrong",
+	ExitFailed: "failure; or `check`, `migrate` or `audit check` found something wrong; or, with `--exit-code`, something needs attention (`status`, `explain`) or would roll (`impact`)",
 	ExitUsage:  "invalid command line",
 }
 

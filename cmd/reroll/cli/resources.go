@@ -91,10 +91,10 @@ func changeRow(r view.ChangeRow, now time.Time) row {
 	}}
 }
 
-func reloadRow(r view.Reload, now time.Time) row {
+func reloadRow(r reloader.Reload, now time.Time) row {
 	latency, who := dash, whoCaused(r.Causes)
-	if r.LatencySeconds != nil {
-		latency = time.Duration(*r.LatencySeconds * float64(time.Second)).Round(time.Millisecond).String()
+	if took, ok := r.Latency(); ok {
+		latency = took.Round(time.Millisecond).String()
 	}
 	if r.Requested != "" {
 		who = "requested: " + r.Requested
@@ -159,7 +159,7 @@ func stateStyle(s verdict.State) style {
 
 func reasonCell(r reloader.Reason) cell {
 	styles := map[reloader.Reason]style{
-		reloader.ReasonReloaded: good, reloader.ReasonRolledOut: good, reloader.ReasonRefused: bad, reloader.ReasonInvalid: bad,
+		reloader.ReasonReloaded: good, reloader.ReasonRolledOut: good, reloader.ReasonRefused: bad,
 		reloader.ReasonVerified: good, reloader.ReasonCalled: good, reloader.ReasonRefreshed: good, reloader.ReasonReloadFailed: bad, reloader.ReasonFailing: bad, reloader.ReasonStalled: bad, reloader.ReasonHalted: bad, reloader.ReasonRetrying: alert,
 	}
 	return cell{string(r), styles[r]}

@@ -51,7 +51,7 @@ func (s *session) status() (well bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	workloads, err := s.unsettled()
+	workloads, err := s.those("unsettled")
 	if err != nil {
 		return false, err
 	}
@@ -81,9 +81,9 @@ func (s *session) status() (well bool, err error) {
 	return well, s.print(s.cmd, a)
 }
 
-// unsettled asks for the workloads that wait or need attention, the latter first.
-func (s *session) unsettled() (listing[view.Workload], error) {
-	q := url.Values{"unsettled": {"true"}}
+// those asks for the workloads that a parameter of the API chooses, those that need attention first.
+func (s *session) those(which string) (listing[view.Workload], error) {
+	q := url.Values{which: {"true"}}
 	set(q, "cluster", s.cluster)
 	set(q, "namespace", s.namespace)
 	l, err := list[view.Workload](s, s.client, "workloads", q, 0)

@@ -90,7 +90,7 @@ func whoCaused(causes []reloader.Cause) string {
 }
 
 // causesOf names each config behind a reload once, with all its keys that changed.
-func causesOf(r view.Reload) string {
+func causesOf(r reloader.Reload) string {
 	var names []string
 	keys := map[string][]string{}
 	for _, c := range r.Causes {

@@ -31,11 +31,11 @@ type Process struct {
 	ClusterName string `yaml:"clusterName" is:"label"`
 	// Reroll's namespace. Default: the pod's or the context's.
 	Namespace string `yaml:"namespace" is:"label"`
-	// Parts to run. Without `nats.url` and `nats.config`, `dispatch` must be among them.
+	// [Components](concepts.md#words) to run. Without `nats.url` and `nats.config`, `dispatch` must be among them.
 	Components []string `yaml:"components" oneOf:"ingest,dispatch,api,admission"`
-	// [Source](audit-events.md#sources) of changes: a `watch` of metadata, `audit` events without permission to list Secrets, or both (`auto`).
+	// [Source](audit-events.md#sources) of changes: a `watch` of metadata, `audit` events, or both (`auto`).
 	Source string `yaml:"source" oneOf:"auto,audit,watch"`
-	// Decide and record, but write nothing to the cluster.
+	// Decide and record, but write nothing.
 	DryRun bool `yaml:"dryRun"`
 	// Directory of the embedded NATS.
 	DataDir string `yaml:"dataDir"`
@@ -54,7 +54,7 @@ type Kubernetes struct {
 	Kubeconfig string `yaml:"kubeconfig"`
 	// Context of the kubeconfig.
 	Context string `yaml:"context"`
-	// Requests per second; bursts may have twice as many.
+	// Requests per second. A burst may have twice as many.
 	QPS float32 `yaml:"qps"`
 }
 
@@ -81,7 +81,7 @@ type Rolling struct {
 	Debounce      turn.Debounce `yaml:"debounce"`
 	RolloutLimits RolloutLimits `yaml:"rolloutLimits"`
 	HotReload     HotReload     `yaml:"hotReload"`
-	// Interval of full resyncs, six times as long where Reroll may not list metadata. 0: only at the start.
+	// Interval of resyncs. Six times as long for kinds that Reroll may not list. 0: only at the start.
 	ResyncInterval time.Duration `yaml:"resyncInterval" min:"1s"`
 	Notifications  Notifications `yaml:"notifications"`
 }
@@ -118,7 +118,7 @@ type Reload struct {
 	CSI bool `yaml:"csi"`
 	// [Annotations](annotations.md) to read.
 	Dialects []string `yaml:"dialects" oneOf:"reroll,stakater,sap,wave,collaborne,fabric8,trigger"`
-	// Other keys for Stakater's annotations, by [name](#keys-of-annotations): `auto: example.com/auto`.
+	// Other keys for Stakater's annotations, by [name](#keys-of-annotations), such as `auto: example.com/auto`.
 	AnnotationKeys AnnotationKeys `yaml:"annotationKeys"`
 	// Also write the unkeyed [marks of other tools](security.md#what-marks-reveal).
 	ToolMarks bool `yaml:"toolMarks"`
@@ -131,17 +131,17 @@ type RolloutLimits struct {
 	turn.Limits
 	// Time until a rollout stalls, if its controller has no deadline. 0: never.
 	Deadline time.Duration `yaml:"deadline"`
-	// Roll [in steps](rollouts.md#after-a-reload), and hold the rest if a workload stalls.
+	// Roll [in steps](rollouts.md#stop-after-a-failed-rollout), and hold the rest if a workload stalls.
 	HaltOnFailure bool `yaml:"haltOnFailure"`
 }
 
 // HotReload lets workloads [reload without a restart](hot-reload.md), if their annotations ask for it.
 type HotReload struct {
-	// Honour the strategies `http` and `refresh`. Requires the right to patch pods.
+	// Allow the strategies `http` and `refresh`. Requires the right to patch pods.
 	Enabled bool `yaml:"enabled"`
-	// Honour the strategy `exec` too. Requires the right to run commands in every container.
+	// Allow the strategy `exec` too. Requires the right `pods/exec`.
 	Exec bool `yaml:"exec"`
-	// Longest time until a kubelet has refreshed a volume: one and a half times its `syncFrequency`, and some seconds. The last call to a pod comes after it.
+	// Longest time until a kubelet has refreshed a volume: one and a half times its `syncFrequency`, and some seconds.
 	Settle time.Duration `yaml:"settle" min:"1s"`
 }
 

@@ -24,7 +24,7 @@ type Login struct {
 	User string `yaml:"user"`
 	// Password file.
 	PasswordFile string `yaml:"passwordFile"`
-	// CA file for the server. Default: the system's. Enables TLS, like `tlsCert`.
+	// CA file for the server. Enables TLS, like `tlsCert`. Default: the system's.
 	TLSCA string `yaml:"tlsCA"`
 	// Client certificate file.
 	TLSCert string `yaml:"tlsCert"`
@@ -42,11 +42,11 @@ type NATS struct {
 	// Addresses of an external NATS, comma-separated. Default: an embedded one.
 	URL string `yaml:"url"`
 	Login
-	// Replicas of each external stream: 1, 3 or 5. 0: unchanged, or 1 for a new stream.
+	// Replicas of each external stream: 1, 3 or 5. 0: unchanged, or 1 if new.
 	Replicas int `yaml:"replicas"`
 	// Size limit of [all streams](production.md#streams), such as `4Gi`. Default: 2Gi.
 	StoreSize Size `yaml:"storeSize"`
-	// Configuration file of the embedded NATS: accounts, limits, listen addresses. Reloaded when it changes.
+	// Configuration file of the embedded NATS. Reloaded when it changes.
 	Config string `yaml:"config"`
 }
 
@@ -67,7 +67,7 @@ func (h Hub) Options() queue.Options { return queue.Options{URL: h.URL, Login: h
 
 // Ingest receives audit events from API servers and log shippers.
 type Ingest struct {
-	// Address for `POST /v1/audit/{cluster}` and `POST /v1/shipped/{cluster}`.
+	// Address for audit events.
 	Address string `yaml:"address"`
 	// Server certificate file. Default: [Reroll makes one](#the-certificate-of-ingest).
 	TLSCert string `yaml:"tlsCert"`
@@ -79,7 +79,7 @@ type Ingest struct {
 	TokenFile string `yaml:"tokenFile"`
 	// Plain HTTP without authentication, on a loopback address only.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// Service in Reroll's own certificate, and prefix of its Secrets.
+	// Service in Reroll's own certificate, and name of its Secrets.
 	Service string `yaml:"service" is:"label"`
 	// Interval of the canaries that [check the feed](audit-events.md#whether-the-feed-works). 0: never.
 	CanaryInterval time.Duration `yaml:"canaryInterval" min:"1s"`
@@ -99,7 +99,7 @@ type API struct {
 	TLSCert string `yaml:"tlsCert"`
 	// Key file.
 	TLSKey string `yaml:"tlsKey"`
-	// Accept tokens over HTTP, behind a proxy that terminates TLS.
+	// Accept tokens over HTTP, for a proxy that terminates TLS.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
 	// For `anonymous`: further host names, such as an Ingress's.
 	Hosts []string `yaml:"hosts"`
@@ -117,7 +117,7 @@ type Admission struct {
 	Configuration string `yaml:"configuration"`
 	// Service in Reroll's own certificate.
 	Service string `yaml:"service" is:"label"`
-	// Lifetime of Reroll's own certificate, renewed when a third is left. 0: use the files.
+	// Lifetime of Reroll's own certificate. 0: use the files.
 	CertificateLifetime time.Duration `yaml:"certificateLifetime" min:"10s"`
 }
 

@@ -103,7 +103,7 @@ func tables(t *testing.T) string {
 	said := comments(t)
 	c := Default()
 	var b, sections strings.Builder
-	b.WriteString("\n| key | default | meaning |\n|---|---|---|\n")
+	b.WriteString("\n| key | meaning |\n|---|---|\n")
 	for _, f := range c.Fields() {
 		below := f.Fields()
 		if below == nil {
@@ -111,16 +111,16 @@ func tables(t *testing.T) string {
 			continue
 		}
 		_, sentence, _ := strings.Cut(said[strings.Split(fmt.Sprintf("%T", f.Value()), ".")[1]], " ")
-		fmt.Fprintf(&sections, "\n### %s\n\n`%s` %s\n\n| key | default | meaning |\n|---|---|---|\n", f.Name, f.Name, sentence)
+		fmt.Fprintf(&sections, "\n### %s\n\n`%s` %s\n\n| key | meaning |\n|---|---|\n", f.Name, f.Name, sentence)
 		for _, one := range below {
 			if f.Name != "hub" || one.Type != "Login" { // those are in the table of nats
 				sections.WriteString(row(t, said, one))
 			}
 		}
 	}
-	keys := "\n### Keys of annotations\n\nThe names in `reload.annotationKeys`:\n\n| name | key without it |\n|---|---|\n"
+	keys := "\n### Keys of annotations\n\nThe names in `reload.annotationKeys`, with the keys that they replace:\n\n"
 	for _, name := range sortedNames() {
-		keys += fmt.Sprintf("| `%s` | `%s` |\n", name, annotationNames[name])
+		keys += fmt.Sprintf("* `%s`: `%s`\n", name, annotationNames[name])
 	}
 	return b.String() + sections.String() + keys + "\n"
 }
@@ -141,8 +141,10 @@ func row(t *testing.T, said map[string]string, f Field) string {
 	if value == "0" && f.Name == "storeSize" {
 		value = ""
 	}
-	if value != "" {
-		value = "`" + value + "`"
+	if value == f.Words && value != "" {
+		meaning += " Default: all."
+	} else if value != "" && value != "[]" {
+		meaning += " Default: `" + value + "`."
 	}
-	return fmt.Sprintf("| `%s` | %s | %s |\n", f.Name, value, meaning)
+	return fmt.Sprintf("| `%s` | %s |\n", f.Name, meaning)
 }

@@ -42,7 +42,7 @@ func TestForward(t *testing.T) {
 	if err := q.DeleteWorkload(t.Context(), "c1", web); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Process: reloader.Process{Version: "v9"}, At: epoch}); err != nil {
+	if err := q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Version: "v9", At: epoch}); err != nil {
 		t.Fatal(err)
 	}
 	seen.eventually(t, func() error {
@@ -187,7 +187,7 @@ func TestRemove(t *testing.T) {
 	admin := natsserver.Login(t, url, natsserver.HubUser)
 	seen, q := follow(t, url), local(t, t.TempDir())
 	appendChanges(t, q, "c1", 0, 3)
-	if err := q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Process: reloader.Process{Version: "v1"}, At: epoch}); err != nil {
+	if err := q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Version: "v1", At: epoch}); err != nil {
 		t.Fatal(err)
 	}
 	_, end := member(t, q, url, "c1", "uid-1", hub.Following{})

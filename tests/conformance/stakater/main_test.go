@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/tests/conformance/stakater"
+	"github.com/reroll-dev/reroll/tests/conformance"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -20,13 +20,25 @@ func TestMain(m *testing.M) {
 
 // TestScenarios runs the data files, all of them nightly.
 func TestScenarios(t *testing.T) {
-	cases, err := stakater.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases, err := conformance.Cases("scenarios", "")
+	line.Must(t, err)
 	var all []scenario.Case
 	for _, c := range cases {
+		if c.Section == "" {
+			t.Errorf("%s has no section", c.Name)
+		}
 		all = append(all, c.Case)
 	}
 	world.PlayAll(t, shared, all, leastOfGroup)
+}
+
+// TestOperations: what no data file can say is shown by tests that exist.
+func TestOperations(t *testing.T) {
+	all, err := conformance.Operations("operations.yaml")
+	line.Must(t, err)
+	for _, h := range all {
+		if h.Section == "" || h.Test == "" {
+			t.Errorf("it has no section, or names no test: %+v", h)
+		}
+	}
 }

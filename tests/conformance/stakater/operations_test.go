@@ -34,9 +34,7 @@ steps:
 - do: [{patch: ConfigMap/app, with: {data: {a: "2"}}}]
   expect: {Deployment/web: 1}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	return scenario.Case{Scenario: s, Flags: flags}
 }
 
@@ -57,9 +55,7 @@ func rolledTwice(t *testing.T, w *world.World) {
 		}
 		return nil
 	})
-	if err := w.Quiesce(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, w.Quiesce(t.Context()))
 	if got, err := w.Generation(t.Context(), "Deployment/web"); err != nil || got != 3 {
 		t.Errorf("generation %d, want 3: %v", got, err)
 	}
@@ -102,18 +98,12 @@ func TestListErrorIsNoSuccess(t *testing.T) {
 		_, _ = shared.Kube.Kubectl(context.Background(), "delete", "--ignore-not-found", "--filename=testdata/unlisted.yaml", "--filename=testdata/listed.yaml")
 	})
 	kubeconfig, err := shared.Kube.UserKubeconfig("unlisted")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	c := oneEdit(t)
 	w := world.NewProcess(t, shared, c).Play(t, c)
-	if err := shared.Reroll.Terminate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, shared.Reroll.Terminate(t.Context()))
 	edit(t, w)
-	if err := shared.Reroll.Start("--set", "debounce.window=0s", "--kubeconfig", kubeconfig); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, shared.Reroll.Start("--set", "debounce.window=0s", "--kubeconfig", kubeconfig))
 	line.Eventually(t, "several refusals", func(ctx context.Context) error {
 		if n, err := shared.Reroll.Metric(ctx, "rest_client_requests_total", `code="403"`); err != nil || n < 3 {
 			return fmt.Errorf("%v were refused: %w", n, err)
@@ -127,9 +117,7 @@ func TestListErrorIsNoSuccess(t *testing.T) {
 		t.Errorf("generation %d, %v; want 2", got, err)
 	}
 	kubectl("apply", "--filename=testdata/listed.yaml")
-	if err := shared.Reroll.WaitReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, shared.Reroll.WaitReady(t.Context()))
 	rolledTwice(t, w)
 }
 
@@ -142,17 +130,11 @@ func TestFailOver(t *testing.T) {
 	l, err := line.StartRoles(t.Context(), line.Options{
 		Kube: kube.Options{ControlPlaneOnly: true}, Flags: []string{"--enable-ha", "--set=debounce.window=0s"}, Environment: []string{"POD_NAME=one", "POD_NAMESPACE=default"},
 	}, nats.ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	t.Cleanup(l.Stop)
 	second, err := l.AddDispatch("POD_NAME=two", "POD_NAMESPACE=default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.WaitReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
+	line.Must(t, second.WaitReady(t.Context()))
 	if code, answer, err := second.Probe(t.Context(), "/live"); err != nil || code != http.StatusOK {
 		t.Errorf("/live of who waits: %d %q, %v", code, answer, err)
 	}
@@ -163,9 +145,7 @@ func TestFailOver(t *testing.T) {
 	edit(t, w)
 	rolledTwice(t, w)
 	lock, err := l.Kube.Client().CoordinationV1().Leases("default").Get(t.Context(), "stakater-reloader-lock", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line.Must(t, err)
 	if took := lock.Spec.AcquireTime.Sub(killed); *lock.Spec.HolderIdentity != "two" || took <= 0 || took > failOverTime {
 		t.Errorf("%s leads since %s after the kill; want the second within %s", *lock.Spec.HolderIdentity, took.Round(time.Millisecond), failOverTime)
 	}

@@ -1,7 +1,6 @@
-// Package tools shows, sentence by sentence, what becomes of the behaviour of SAP's pod-reloader, Wave, Collaborne's kubernetes-reloader,
-// fabric8's configmapcontroller and k8s-trigger-controller under Reroll: kept, or fixed on purpose.
+// Package tools shows, sentence by sentence, what becomes of the behaviour of other tools under Reroll: kept, or fixed on purpose. The folders next to
+// this package have the cases; docs/migrate-from-others.md sums up what is fixed. The sources were read at
 //
-// Each file in the folders next to this package that have the names of Tools is one case: what theirs does, what ours does and why, and a
-// scenario that shows ours on a real API server. docs/migrate-from-others.md sums up what is fixed. The tools themselves do not run here: what they do is
-// restated from their sources.
+//	SAP/pod-reloader a0b9bcc0, wave-k8s/wave b4e8d70c, Collaborne/kubernetes-reloader 9a93b396, fabric8io/configmapcontroller 3fc50a70,
+//	mfojtik/k8s-trigger-controller 3ad65e90
 package tools

@@ -1,68 +1,38 @@
-package tools
+package tools_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/tests/conformance"
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/scenario"
 	"github.com/reroll-dev/reroll/tests/world"
 )
 
-// TestScenarios runs every data file; those about workloads whose pods run, where controllers see to that.
+// TestScenarios runs every data file; those about workloads whose pods run, where controllers see to that. Every tool has cases of both kinds, kept and fixed.
 func TestScenarios(t *testing.T) {
-	cases, err := Cases("..")
-	if err != nil {
-		t.Fatal(err)
+	cases := map[bool][]scenario.Case{}
+	for _, tool := range []string{"sap", "wave", "collaborne", "fabric8", "trigger"} {
+		all, err := conformance.Cases("../"+tool, tool+"-")
+		line.Must(t, err)
+		fixed := func(c conformance.Case) bool { return c.Ours != "" }
+		if kept := func(c conformance.Case) bool { return !fixed(c) }; !slices.ContainsFunc(all, fixed) || !slices.ContainsFunc(all, kept) {
+			t.Errorf("%s has not both what is kept and what is fixed", tool)
+		}
+		for _, c := range all {
+			cases[c.Pods] = append(cases[c.Pods], c.Case)
+		}
 	}
 	for name, pods := range map[string]bool{"without pods": false, "with pods": true} {
 		t.Run(name, func(t *testing.T) {
 			l, err := line.Start(t.Context(), line.Options{Kube: kube.Options{ControlPlaneOnly: !pods, Audit: &kube.Audit{InitialBackoff: time.Second}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			line.Must(t, err)
 			defer l.Stop()
-			if err := world.Prepare(t.Context(), l); err != nil {
-				t.Fatal(err)
-			}
-			var all []scenario.Case
-			for _, c := range cases {
-				if c.Pods == pods {
-					all = append(all, c.Case)
-				}
-			}
-			world.PlayAll(t, l, all, 1)
+			line.Must(t, world.Prepare(t.Context(), l))
+			world.PlayAll(t, l, cases[pods], 1)
 		})
-	}
-}
-
-// TestTheTableIsWhole: every tool has cases of both kinds, and the tests that cases name are there.
-func TestTheTableIsWhole(t *testing.T) {
-	cases, err := Cases("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tool := range Tools {
-		of := func(kept bool) bool {
-			return slices.ContainsFunc(cases, func(c Case) bool { return c.Tool == tool && (c.Ours == "") == kept })
-		}
-		if !of(true) || !of(false) {
-			t.Errorf("%s: some are kept: %t, some fixed: %t", tool.Title, of(true), of(false))
-		}
-	}
-	for _, c := range cases {
-		if c.Also == "" {
-			continue
-		}
-		file, test, _ := strings.Cut(c.Also, ":")
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", file))
-		if err != nil || !strings.Contains(string(text), "\nfunc "+test+"(t *testing.T)") {
-			t.Errorf("%s: there is no test %s: %v", c.Name, c.Also, err)
-		}
 	}
 }

@@ -116,19 +116,19 @@ func (f *Fleet) reload(a app, c reloader.Change) reloader.Reload {
 	decided := c.VerifiedAt.Add(time.Second + time.Duration(f.rng.IntN(400))*time.Millisecond)
 	ref := reloader.WorkloadRef{Kind: a.kind, Namespace: a.namespace, Name: a.name}
 	r := reloader.Reload{
-		Cluster:  a.cluster,
-		Workload: ref,
-		UID:      a.cluster + a.namespace + a.name,
-		Dialect:  "stakater",
-		Strategy: "env-vars",
-		Attempt:  reloader.Attempt{Attempts: 1, DecidedAt: decided, PatchedAt: decided.Add(time.Duration(30+f.rng.IntN(90)) * time.Millisecond)},
-		Outcome:  reloader.ReasonReloaded,
+		Cluster:   a.cluster,
+		Workload:  ref,
+		Dialect:   "stakater",
+		Strategy:  "env-vars",
+		DecidedAt: decided, PatchedAt: decided.Add(time.Duration(30+f.rng.IntN(90)) * time.Millisecond),
+		Outcome: reloader.ReasonReloaded,
 		Causes: []reloader.Cause{{
 			ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", OldSum: c.Old.Sum, NewSum: c.New.Sum,
 			Keys: c.Keys, Candidates: c.Candidates, Source: c.Source, RequestedAt: c.RequestedAt, ReceivedAt: c.ReceivedAt, VerifiedAt: c.VerifiedAt,
 		}},
 	}
-	r.ID = reloader.ReloadID(r.Cluster, r.UID, r.Causes)
+	r.ID = reloader.ReloadID(r.Cluster, a.cluster+a.namespace+a.name, r.Causes)
+	r.LatencySeconds = r.Took(false)
 	r.Rollout = &reloader.Rollout{
 		Result: reloader.ReasonRolledOut, StartedAt: r.PatchedAt, EndedAt: r.PatchedAt.Add(time.Duration(4+f.rng.IntN(40)) * time.Second),
 	}
@@ -148,12 +148,12 @@ func (f *Fleet) turn(r *reloader.Reload) {
 	case n == 1:
 		r.Rollout.Result, r.Rollout.Message = reloader.ReasonStalled, "1 of 3 pods is not ready: ImagePullBackOff"
 	case n < 5:
-		r.Outcome, r.Message, r.PatchedAt, r.Rollout = reloader.ReasonPodsNewer, "all pods started after the change", time.Time{}, nil
+		r.Outcome, r.Message, r.PatchedAt, r.LatencySeconds, r.Rollout = reloader.ReasonPodsNewer, "all pods started after the change", time.Time{}, 0, nil
 	case n < 7:
-		r.Outcome, r.PatchedAt, r.Rollout = reloader.ReasonAlreadyCurrent, time.Time{}, nil
+		r.Outcome, r.PatchedAt, r.LatencySeconds, r.Rollout = reloader.ReasonAlreadyCurrent, time.Time{}, 0, nil
 	}
 }
 
 func refuse(r *reloader.Reload, message string) {
-	r.Outcome, r.Message, r.PatchedAt, r.Rollout = reloader.ReasonRefused, message, time.Time{}, nil
+	r.Outcome, r.Message, r.PatchedAt, r.LatencySeconds, r.Rollout = reloader.ReasonRefused, message, time.Time{}, 0, nil
 }

@@ -95,8 +95,8 @@ func (f *Fleet) clusters() []reloader.ClusterStatus {
 		return reloader.ClusterStatus{
 			Cluster: name,
 			UID:     "5d0f8a52-" + name,
-			Process: reloader.Process{Version: "v0.1.0", Instance: "reroll-dispatcher-" + pod, StartedAt: ago(51 * time.Hour), Ready: true},
-			At:      ago(4 * time.Second),
+			Version: "v0.1.0", Instance: "reroll-dispatcher-" + pod, StartedAt: ago(51 * time.Hour), Ready: true,
+			At: ago(4 * time.Second),
 			Hearing: reloader.Hearing{SweptAt: ago(2 * time.Minute), Sources: []reloader.SourceStatus{
 				{Source: reloader.SourceAudit, Hints: hints, LastAt: ago(9 * time.Second)}, {Source: reloader.SourceSweep, Hints: 41, LastAt: ago(2 * time.Minute)},
 			}, Feeds: []reloader.FeedStatus{
@@ -110,7 +110,7 @@ func (f *Fleet) clusters() []reloader.ClusterStatus {
 	us.Drift, us.Feeds[1].State, us.Feeds[1].LastAt = 3, "silent", ago(14*time.Minute)
 	us.Held = map[reloader.Reason]int{reloader.ReasonFlapping: 1}
 	us.Pauses = []reloader.Pause{{Namespace: "platform", Selector: "app=gateway", Until: f.Now.Add(90 * time.Minute), Reason: "Certificate rotation, see #4312.", By: "bob@example.com"}}
-	staging.Freeze = reloader.Freeze{Frozen: true, Reason: loadTest, Until: f.thaw(), By: "dana@example.com"}
+	staging.Freeze = &reloader.Pause{Reason: loadTest, Until: f.thaw(), By: "dana@example.com"}
 	staging.Windows = []reloader.Window{{Schedule: f.schedule(), Next: f.opening()}}
 	staging.Held = map[reloader.Reason]int{reloader.ReasonFrozen: 1}
 	fleet := []reloader.ClusterStatus{eu, us, staging}

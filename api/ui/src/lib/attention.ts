@@ -36,7 +36,7 @@ export function remarksOf(clusters: readonly Cluster[] | undefined, unsettled: r
     if (found.waiting.length > 0) remarks.push({ text: `${found.waiting.length.toLocaleString('en')} waiting`, path: 'attention', tone: 'calm' });
   }
   for (const { name, freeze } of clusters ?? []) {
-    if (!freeze?.frozen) continue;
+    if (!freeze) continue;
     const since = freeze.since ? ` for ${ageOf(freeze.since, now)}` : '';
     const until = freeze.until ? `, ends ${relative(freeze.until, now)}` : '';
     remarks.push({ text: `${name} frozen${since}${until}`, path: 'attention', tone: 'calm' });

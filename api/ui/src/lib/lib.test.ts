@@ -98,11 +98,7 @@ const cases: Record<string, [unknown, unknown]> = {
 
   'what needs attention is what the server says does': [attentionOf([cluster('a', 'Unknown')], [held('MissingConfig', true), held('Frozen', false)]).workloads.length, 1],
   'a fleet in trouble': [
-    remarks(
-      [cluster('a', 'Healthy'), cluster('b', 'Degraded'), cluster('s', 'Healthy', { freeze: { frozen: true, until: '2026-11-23T13:00:00Z' } })],
-      [held('Failed', true), held('Held', false)],
-      now,
-    ),
+    remarks([cluster('a', 'Healthy'), cluster('b', 'Degraded'), cluster('s', 'Healthy', { freeze: { until: '2026-11-23T13:00:00Z' } })], [held('Failed', true), held('Held', false)], now),
     ['3 clusters, 1 degraded!', '1 workload needs attention!', '1 waiting', 's frozen, ends in 2 d'],
   ],
   'all is well': [remarks([cluster('local', 'Healthy')], [], now), ['1 cluster', 'no workload needs attention']],

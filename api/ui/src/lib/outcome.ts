@@ -7,7 +7,7 @@ const tones: Record<Exclude<Tone, 'calm'>, string> = {
   good: 'Reloaded Verified Called Refreshed Reloads RolledOut Notified UpToDate Healthy heard',
   busy: 'Rolling Reloading',
   bad: 'Refused Invalid Failing ReloadFailed Stalled Halted Flapping MissingConfig Unreachable Unreadable Failed NotRolledOut Degraded Away silent refused',
-  wait: 'Retrying Frozen PausedByOperator OutsideWindow TooSoon RateLimited ConcurrencyLimited WaitingForNamespace Paused NotOptedIn Pending WaitingForStep WaitingForOperator Waiting Held waiting',
+  wait: 'Retrying Frozen PausedByOperator OutsideWindow TooSoon Limited Paused NotOptedIn Pending WaitingForStep WaitingForOperator Waiting Held waiting',
 };
 
 const toneByReason = new Map(Object.entries(tones).flatMap(([tone, reasons]) => reasons.split(' ').map((r) => [r, tone as Tone])));

@@ -143,8 +143,7 @@ export interface Workload {
   rollout?: Rollout;
 }
 
-export interface Freeze {
-  frozen: boolean;
+export interface Pause {
   since?: string;
   until?: string;
 }
@@ -177,7 +176,7 @@ export interface Cluster {
   /** When the oldest change was verified that is on its way to a workload. */
   oldestPendingAt?: string;
   hintsPending?: number;
-  freeze?: Freeze;
+  freeze?: Pause;
   // forward is how far the cluster's records have come to the hub that answers, for each stream; missing records are among problems.
   forward?: { at: string; behind?: number }[];
 }
@@ -224,9 +223,8 @@ export interface ImpactedWorkload {
 
 export interface Counts {
   changes: number;
-  reloads: number;
-  outcomes: { outcome: Reason; count: number }[];
-  latency?: { count: number; p50: number; p95: number; p99: number };
+  outcomes: Record<Reason, number>;
+  latency?: { p50: number; p95: number };
 }
 
 export interface TopEntry {
@@ -238,9 +236,6 @@ export interface TopEntry {
 }
 
 export interface Stats {
-  since: string;
-  until: string;
-  bucketSeconds: number;
   total: Counts;
   buckets: (Counts & { start: string })[];
   workloads: TopEntry[];

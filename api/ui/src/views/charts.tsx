@@ -19,8 +19,7 @@ const spans = [
   ['30d', 'Last 30 days', 30 * 24 * 3600],
 ] as const;
 
-const pieces = 48;
-// seldom is how many milliseconds lie between two questions: a piece of the shortest span is longer.
+// seldom is how many milliseconds lie between two questions: a bucket of the shortest span is longer.
 const seldom = 10_000;
 
 // Charts shows how much happens, how quickly, and what fails.
@@ -32,7 +31,7 @@ export function Charts() {
   const found = useResource(
     `stats ${span[0]} ${cluster} ${namespace}`,
     ['changes', 'reloads'],
-    (abort) => ask<Stats>(`stats${query({ since: new Date(Date.now() - span[2] * 1000).toISOString(), buckets: pieces, cluster, namespace })}`, abort),
+    (abort) => ask<Stats>(`stats${query({ since: new Date(Date.now() - span[2] * 1000).toISOString(), cluster, namespace })}`, abort),
     seldom,
   );
   return (
@@ -46,7 +45,7 @@ export function Charts() {
         {(s) => (
           <>
             <Warnings list={s.warnings} />
-            {s.total.changes + s.total.reloads === 0 ? <Empty title="Nothing happened in this time">A longer one may have more.</Empty> : <All s={s} />}
+            {s.total.changes + sum(s.total) === 0 ? <Empty title="Nothing happened in this time">A longer one may have more.</Empty> : <All s={s} />}
           </>
         )}
       </Answer>
@@ -54,8 +53,9 @@ export function Charts() {
   );
 }
 
-const failing = (c: Counts): number => c.outcomes.filter((o) => toneOf(o.outcome) === 'bad').reduce((sum, o) => sum + o.count, 0);
-const rolled = (c: Counts): number => c.outcomes.filter((o) => toneOf(o.outcome) === 'good').reduce((sum, o) => sum + o.count, 0);
+const sum = (c: Counts, tone?: string): number => Object.entries(c.outcomes).reduce((all, [outcome, n]) => (tone && toneOf(outcome) !== tone ? all : all + n), 0);
+const failing = (c: Counts): number => sum(c, 'bad');
+const rolled = (c: Counts): number => sum(c, 'good');
 
 function All({ s }: { s: Stats }) {
   const labels = s.buckets.map((b) => b.start);
@@ -64,7 +64,7 @@ function All({ s }: { s: Stats }) {
     <>
       <Facts>
         <Fact name="Changes">{total.changes.toLocaleString('en')}</Fact>
-        <Fact name="Decisions">{total.reloads.toLocaleString('en')}</Fact>
+        <Fact name="Decisions">{sum(total).toLocaleString('en')}</Fact>
         <Fact name="Rolled">{rolled(total).toLocaleString('en')}</Fact>
         <Fact name="Failed">{failing(total).toLocaleString('en')}</Fact>
         <Fact name="Half were patched within">{total.latency ? duration(total.latency.p50) : '–'}</Fact>
@@ -76,7 +76,7 @@ function All({ s }: { s: Stats }) {
           at={labels}
           series={[
             { name: 'rolled', tone: 'good', values: s.buckets.map(rolled) },
-            { name: 'nothing to roll', tone: 'calm', values: s.buckets.map((b) => b.reloads - rolled(b) - failing(b)) },
+            { name: 'nothing to roll', tone: 'calm', values: s.buckets.map((b) => sum(b) - rolled(b) - failing(b)) },
             { name: 'failed', tone: 'bad', values: s.buckets.map(failing) },
           ]}
         />
@@ -95,7 +95,11 @@ function All({ s }: { s: Stats }) {
         <Top title="Rolled most" list={s.workloads} link={(e) => workloadHref(e.cluster, e)} />
         <Top title="Changed most" list={s.configs} link={(e) => impactHref(e.cluster, e)} />
       </div>
-      <p class="faint">{total.outcomes.map((o) => `${wordsOf(o.outcome)} ${o.count}`).join(' · ')}</p>
+      <p class="faint">
+        {Object.entries(total.outcomes)
+          .map(([outcome, n]) => `${wordsOf(outcome)} ${n}`)
+          .join(' · ')}
+      </p>
     </>
   );
 }
