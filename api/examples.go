@@ -43,7 +43,7 @@ func examples() map[string]any {
 	}
 	edge := reloader.Edge{
 		Config: config, Why: reloader.ReasonAuto, Clause: "reroll.dev/auto", Uses: []reloader.Use{{How: "envFrom", Container: "app"}},
-		Handled: reloader.Handled{KeyID: "k1", Sum: "2c3d", How: reloader.ReasonReloaded, At: after(1150)},
+		Applied: reloader.Digest{KeyID: "k1", Sum: "2c3d"}, How: reloader.ReasonReloaded, At: after(1150),
 	}
 	record := reloader.WorkloadRecord{
 		Cluster:   "local",

@@ -63,7 +63,7 @@ func tellsOf(w *reloader.WorkloadRecord, c reloader.Config, latest *reloader.Cha
 		return true
 	}
 	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool {
-		named := e.Pending == latest.ID || e.Handled.KeyID == latest.New.KeyID && e.Handled.Sum == latest.New.Sum
+		named := e.Pending == latest.ID || e.Applied.Equal(latest.New)
 		return e.Config == c && e.Why != reloader.ReasonNotShared && named
 	})
 }

@@ -200,7 +200,7 @@ func aWorkload(namespace, name string) reloader.WorkloadRecord {
 			Config:  reloader.Config{Kind: reloader.Secret, Namespace: namespace, Name: "password"},
 			Why:     reloader.ReasonAuto,
 			Uses:    []reloader.Use{{How: "envFrom", Container: "app"}, {How: "volume", Keys: []string{"ca.crt"}}},
-			Handled: reloader.Handled{KeyID: "k1", Sum: "0abc", How: reloader.ReasonReloaded, At: start},
+			Applied: reloader.Digest{KeyID: "k1", Sum: "0abc"}, How: reloader.ReasonReloaded, At: start,
 			Pending: "c-2",
 		}},
 		Standing:  reloader.Standing{Hold: &reloader.Hold{Reason: reloader.ReasonRetrying, Message: "the API server is away", Since: start, Due: start.Add(time.Minute)}, LastReload: "r-1"},
@@ -235,7 +235,7 @@ func (f *fixture) populate() {
 	cart.Edges = append(cart.Edges, reloader.Edge{
 		Config: aChange(1).Config, Why: reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
 		Uses:    []reloader.Use{{How: "volume", Keys: []string{"level"}}},
-		Handled: reloader.Handled{KeyID: "k1", Sum: aChange(3).New.Sum, How: reloader.ReasonReloaded, At: start.Add(4 * time.Second)},
+		Applied: reloader.Digest{KeyID: "k1", Sum: aChange(3).New.Sum}, How: reloader.ReasonReloaded, At: start.Add(4 * time.Second),
 	})
 	f.records.PutWorkload(cart)
 	f.records.PutCluster(aStatus())

@@ -54,7 +54,7 @@ func TestExplain(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
 	fresh := aWorkload("shop", "fresh")
-	fresh.Hold, fresh.Edges[0].Handled, fresh.Edges[0].Pending = nil, reloader.Handled{}, ""
+	fresh.Hold, fresh.Edges[0].How, fresh.Edges[0].Applied, fresh.Edges[0].Pending = nil, "", reloader.Digest{}, ""
 	f.records.PutWorkload(fresh)
 	for name, tc := range map[string]struct {
 		workload, config string
@@ -134,8 +134,8 @@ func TestExplainTellsNoChangeThatIsNotShown(t *testing.T) {
 		config reloader.Config
 		edge   reloader.Edge
 	}{
-		"not shared":           {rules, reloader.Edge{Config: rules, Why: reloader.ReasonNotShared, Handled: reloader.Handled{How: reloader.ReasonBaseline, At: start}}},
-		"shared until a while": {rules, reloader.Edge{Config: rules, Why: reloader.ReasonNotShared, Handled: reloader.Handled{How: reloader.ReasonReloaded, KeyID: "k", Sum: "new", At: start}}},
+		"not shared":           {rules, reloader.Edge{Config: rules, Why: reloader.ReasonNotShared, How: reloader.ReasonBaseline, At: start}},
+		"shared until a while": {rules, reloader.Edge{Config: rules, Why: reloader.ReasonNotShared, Applied: reloader.Digest{KeyID: "k", Sum: "new"}, How: reloader.ReasonReloaded, At: start}},
 		"may not be followed":  {followedRules, reloader.Edge{Config: followedRules, Why: reloader.ReasonNamed}},
 	} {
 		f := newFixture(t)
@@ -181,13 +181,13 @@ func TestOneSetNeedsAttention(t *testing.T) {
 		verdict.Stalled:       rollout(reloader.ReasonStalled, false),
 		verdict.NotRolledOut:  rollout(reloader.ReasonOvertaken, true),
 		verdict.Rolling:       rollout(reloader.ReasonRolling, false),
-		verdict.NotRolled:     func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
+		verdict.NotRolled:     func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonDryRun },
 		verdict.NoConfigs:     func(r *reloader.WorkloadRecord) { r.Edges = nil },
 	}
 	for state, change := range want {
 		r := aWorkload("shop", strings.ToLower(string(state)))
 		r.Hold, r.Rollout, r.Edges[0].Pending = nil, nil, ""
-		r.Edges[0].Handled = reloader.Handled{How: reloader.ReasonReloaded, At: start, KeyID: "k", Sum: "s"}
+		r.Edges[0].Applied, r.Edges[0].How, r.Edges[0].At = reloader.Digest{KeyID: "k", Sum: "s"}, reloader.ReasonReloaded, start
 		change(&r)
 		f.records.PutWorkload(r)
 	}

@@ -23,7 +23,7 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 		UID:       string(t.w.UID),
 		Dialect:   t.dialect(),
 		Strategy:  t.strategyName(),
-		Gaps:      reloader.Gaps{Problems: slices.Clone(t.plan.Problems)},
+		Problems:  slices.Clone(t.plan.Problems),
 		Standing:  reloader.Standing{LastReload: t.reload},
 		UpdatedAt: time.Now(),
 		Dormant:   t.w.Dormant,
@@ -69,13 +69,14 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 		out.Restarts = x.restarts(t.plan, c)
 	}
 	if w, applied := t.state.Writes.Find(c); applied && !w.Out {
-		out.Handled = reloader.Handled{KeyID: w.KeyID, Sum: wholeSum(w.Sum, known), How: e.how, At: e.at}
-		if out.Handled.How == "" {
-			out.Handled.How, out.Handled.At = reloader.ReasonBaseline, t.state.AsOf()
+		out.Applied, out.How, out.At = reloader.Digest{KeyID: w.KeyID, Sum: wholeSum(w.Sum, known)}, e.how, e.at
+		if out.How == "" {
+			out.How, out.At = reloader.ReasonBaseline, t.state.AsOf()
 		}
 	}
-	if !decision.Reload && !e.open && out.Handled.How == "" { // the workload does not want it, and begins with what is there if it ever does
-		out.Handled = reloader.Handled{KeyID: e.unwanted.keyID, Sum: wholeSum(e.unwanted.sum, known), How: reloader.ReasonBaseline, At: e.at}
+	if !decision.Reload && !e.open && out.How == "" { // the workload does not want it, and begins with what is there if it ever does
+		out.Applied = reloader.Digest{KeyID: e.unwanted.keyID, Sum: wholeSum(e.unwanted.sum, known)}
+		out.How, out.At = reloader.ReasonBaseline, e.at
 	}
 	if n := len(e.changes); e.behind && n > 0 {
 		out.Pending = e.changes[n-1].ID

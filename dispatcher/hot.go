@@ -24,8 +24,8 @@ const (
 	// firstCall is how long a kubelet that was made to refresh volumes has for that before its pod is asked, but no more than a quarter of the
 	// longest time.
 	firstCall = 2 * time.Second
-	// patience is how long a pod is asked that fails again and again, with pauses that double from a second to longestPause.
-	patience, longestPause = 30 * time.Second, 32 * time.Second
+	// patience is how long after the last call was due a pod is asked that fails, and callPause how long after it failed.
+	patience, callPause = 30 * time.Second, 10 * time.Second
 	// askTime bounds the calls of one step of attend.
 	askTime = 30 * time.Second
 	// maxAsking is how many pods of a workload are asked at once.

@@ -16,17 +16,13 @@ import (
 // asked is a pod that is asked to reload.
 type asked struct {
 	name string
-	// answered is when the last call began that succeeded; zero if none did. tried is when the last one began, and err why it failed: since is when the
-	// first one in a row did.
-	answered, tried, since time.Time
-	err                    error
+	// answered is when the last call began that succeeded; zero if none did. tried is when the last one began, and err why it failed.
+	answered, tried time.Time
+	err             error
 }
 
 // take takes note of a call that began at a time.
 func (x *asked) take(began time.Time, err error) {
-	if x.err == nil {
-		x.since = began
-	}
 	if x.tried, x.err = began, err; err == nil {
 		x.answered = began
 	}
@@ -37,11 +33,9 @@ func (x *asked) done(a *asking) bool { return x.err == nil && !x.answered.Before
 
 // next returns when a pod that is not done must be asked the next time.
 func (x *asked) next(a *asking) time.Time {
-	switch next := x.tried.Add(min(max(time.Second, x.tried.Sub(x.since)), longestPause)); {
-	case x.err != nil && x.tried.Before(a.last):
-		return reloader.Earlier(next, a.last)
+	switch {
 	case x.err != nil:
-		return next
+		return x.tried.Add(callPause)
 	case x.answered.IsZero():
 		return a.first
 	}
@@ -50,7 +44,7 @@ func (x *asked) next(a *asking) time.Time {
 
 // hopeless says why the pod is given up; empty if it is not.
 func (x *asked) hopeless(a *asking) string {
-	if x.err == nil || fateOf(x.err) != fateNever && (x.tried.Before(a.last) || x.tried.Sub(x.since) < patience) {
+	if x.err == nil || fateOf(x.err) != fateNever && x.tried.Before(a.last.Add(patience)) {
 		return ""
 	}
 	return "pod " + x.name + ": " + x.err.Error()

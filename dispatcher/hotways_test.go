@@ -126,7 +126,7 @@ func TestHotReloadStrategies(t *testing.T) {
 		"another version": {post + `, reroll.dev/http-verify: "GET :80/v"`, func(r *runners, _ string) []byte {
 			obj, _ := r.read(app)
 			return []byte("version 1" + obj.GetResourceVersion())
-		}, reloader.ReasonReloaded, 3 * time.Minute, 8, "pod-1 GET :80/v"},
+		}, reloader.ReasonReloaded, 3 * time.Minute, 5, "pod-1 GET :80/v"},
 		"metric": {post + `, reroll.dev/http-verify: "GET :80/metrics reloads_total"`, func(_ *runners, path string) []byte {
 			if path == "/r" {
 				grows++
@@ -135,7 +135,7 @@ func TestHotReloadStrategies(t *testing.T) {
 		}, reloader.ReasonVerified, 2 * time.Minute, 2, "pod-1 GET :80/metrics"},
 		"metric that stays": {
 			post + `, reroll.dev/http-verify: "GET :80/metrics reloads_total"`, func(*runners, string) []byte { return []byte("reloads_total 3 1700000000\n") },
-			reloader.ReasonReloaded, 3 * time.Minute, 9, "pod-1 GET :80/metrics",
+			reloader.ReasonReloaded, 3 * time.Minute, 13, "pod-1 GET :80/metrics",
 		},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {

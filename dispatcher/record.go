@@ -98,8 +98,8 @@ func (b *board) adoptRecord(t *tracked) {
 	}
 	t.reload, t.recorded = r.LastReload, printOf(r)
 	for _, e := range r.Edges {
-		if edge := t.edges.Get(e.Config); edge != nil && strings.HasPrefix(e.Handled.Sum, t.state.Writes.Get(e.Config).Sum) {
-			edge.how, edge.at = e.Handled.How, e.Handled.At
+		if edge := t.edges.Get(e.Config); edge != nil && strings.HasPrefix(e.Applied.Sum, t.state.Writes.Get(e.Config).Sum) {
+			edge.how, edge.at = e.How, e.At
 			if e.Pending != "" {
 				edge.wait = edge.wait.Heard(r.WaitsSince, time.Now())
 			}
@@ -121,7 +121,7 @@ func (b *board) recordUnsaid(t *tracked, r reloader.WorkloadRecord) {
 	}
 	before := applied.State{}
 	for _, e := range r.Edges {
-		if w := t.state.Writes.Get(e.Config); strings.HasPrefix(e.Handled.Sum, w.Sum) {
+		if w := t.state.Writes.Get(e.Config); strings.HasPrefix(e.Applied.Sum, w.Sum) {
 			before.Writes.Set(e.Config, w)
 		}
 	}

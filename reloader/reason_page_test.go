@@ -22,10 +22,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		"Why a change asks for a reload": asks, "Why it does not": declines, "Outcomes": ends, "Holds": holds, "Rollouts": rollsOut,
 	} {
 		before, rest, ok := strings.Cut(want, "\n## "+heading+"\n")
-		head := "| reason | the workload | what to do |\n|---|---|---|\n"
-		if p == asks { // nothing is to do
-			head = "| reason | the workload |\n|---|---|\n"
-		}
+		const head = "| reason | the workload … |\n|---|---|\n"
 		intro, rest, tabled := strings.Cut(rest, head)
 		_, rest, ended := strings.Cut(rest, "\n\n")
 		if !ok || !tabled || !ended {
@@ -38,14 +35,13 @@ func TestReasonsAreDocumented(t *testing.T) {
 				says += " (dead letter)"
 			}
 			if i.in&p != 0 && (p != ends || i.in&holds == 0) { // the page has those of both under Holds alone
-				fmt.Fprintf(&rows, "| `%s` | %s |", i.Reason, says)
-				if p != asks {
-					fmt.Fprintf(&rows, " %s |", i.Do)
+				if i.Do != "" {
+					says += ". " + i.Do
 				}
-				rows.WriteString("\n")
+				fmt.Fprintf(&rows, "| `%s` | %s |\n", i.Reason, says)
 			}
 		}
-		want = before + "\n## " + heading + "\n" + intro + head + strings.ReplaceAll(rows.String(), "|  |\n", "| |\n") + "\n" + rest
+		want = before + "\n## " + heading + "\n" + intro + head + rows.String() + "\n" + rest
 	}
 	if want == string(text) {
 		return

@@ -5,14 +5,6 @@ import (
 	"time"
 )
 
-// Handled says which content of a config a workload was last handled for, and how.
-type Handled struct {
-	KeyID string    `json:"keyID,omitempty" doc:"Names the key that sum was made with."`
-	Sum   string    `json:"sum,omitempty" doc:"Keyed fingerprint of that content, lower-case hex. Absent if the config did not exist."`
-	How   Reason    `json:"how" doc:"How the workload came to run with that content."`
-	At    time.Time `json:"at" doc:"When that was settled."`
-}
-
 // Use is one place in a pod template that refers to a config.
 type Use struct {
 	How       string   `json:"how" doc:"The field that refers to the config: env, envFrom, volume, projectedVolume, imagePullSecret and others." example:"envFrom"`
@@ -23,14 +15,17 @@ type Use struct {
 
 // Edge is the dependency of a workload on a config.
 type Edge struct {
-	Config   Config  `json:"config" doc:"The config that the workload asks for."`
-	Why      Reason  `json:"why" doc:"Why the workload asks for it."`
-	Clause   string  `json:"clause,omitempty" doc:"The annotation that says so."`
-	Uses     []Use   `json:"uses,omitempty" doc:"Where the pod template refers to it. Absent if only an annotation names it."`
-	UsedKeys bool    `json:"usedKeys,omitempty" doc:"Whether only the keys in use count, whatever countingKeys says."`
-	Handled  Handled `json:"handled,omitzero" doc:"The content that the workload runs with. Absent as long as no baseline is recorded."`
-	Restarts string  `json:"restarts,omitempty" doc:"Why a change of this config restarts the pods although the strategy is http, refresh or exec. Absent if it does not, and for other strategies."`
-	Pending  string  `json:"pendingChange,omitempty" doc:"The ID of the change that the workload waits for. Absent if it waits for none."`
+	Config   Config `json:"config" doc:"The config that the workload asks for."`
+	Why      Reason `json:"why" doc:"Why the workload asks for it."`
+	Clause   string `json:"clause,omitempty" doc:"The annotation that says so."`
+	Uses     []Use  `json:"uses,omitempty" doc:"Where the pod template refers to it. Absent if only an annotation names it."`
+	UsedKeys bool   `json:"usedKeys,omitempty" doc:"Whether only the keys in use count, whatever countingKeys says."`
+	// Applied has no Keys.
+	Applied  Digest    `json:"applied,omitzero" doc:"The content that the workload runs with. Absent if the config did not exist, and as long as how is."`
+	How      Reason    `json:"how,omitempty" doc:"How the workload came to run with that content. Absent as long as no baseline is recorded."`
+	At       time.Time `json:"appliedAt,omitzero" doc:"When that was settled. Absent if how is."`
+	Restarts string    `json:"restarts,omitempty" doc:"Why a change of this config restarts the pods although the strategy is http, refresh or exec. Absent if it does not, and for other strategies."`
+	Pending  string    `json:"pendingChange,omitempty" doc:"The ID of the change that the workload waits for. Absent if it waits for none."`
 }
 
 // Hold says why a pending workload is not rolled now.
@@ -75,12 +70,8 @@ type WorkloadRecord struct {
 	Keys      string    `json:"countingKeys,omitempty" doc:"The keys of its configs whose change matters, as its annotation lists them. Absent for every key."`
 	Shortened bool      `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
 	UpdatedAt time.Time `json:"updatedAt" doc:"When its dispatcher last published it."`
-	Gaps
 	Standing
-}
-
-// Gaps are what a workload lacks, or gets wrong. Missing and Unreadable have the first ones.
-type Gaps struct {
+	// Missing and Unreadable have the first ones.
 	Problems   []string     `json:"problems,omitempty" doc:"Faults of the workload's own annotations, for people."`
 	Missing    []Missing    `json:"missing,omitempty" doc:"Configs that the workload names or refers to and that do not exist, or lack a key: the first ones."`
 	Unreadable []Unreadable `json:"unreadable,omitempty" doc:"Configs that the dispatcher cannot read, so that it sees no change of them: the first ones."`

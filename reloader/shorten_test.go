@@ -90,10 +90,8 @@ func manyEdges(n int) reloader.WorkloadRecord {
 		r.Edges = append(r.Edges, reloader.Edge{
 			Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "team-payments", Name: fmt.Sprintf("payments-service-config-%05d", i)},
 			Why:    reloader.ReasonNamed, Clause: "configmap.reloader.stakater.com/reload",
-			Uses: slices.Repeat([]reloader.Use{{How: "env", Container: "payments", Keys: []string{"LEVEL"}}}, 20),
-			Handled: reloader.Handled{
-				KeyID: "0123456789ab", Sum: strings.Repeat("5", 64), How: reloader.ReasonBaseline, At: time.Unix(1, 0).UTC(),
-			},
+			Uses:    slices.Repeat([]reloader.Use{{How: "env", Container: "payments", Keys: []string{"LEVEL"}}}, 20),
+			Applied: reloader.Digest{KeyID: "0123456789ab", Sum: strings.Repeat("5", 64)}, How: reloader.ReasonBaseline, At: time.Unix(1, 0).UTC(),
 		})
 	}
 	return r

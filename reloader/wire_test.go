@@ -73,13 +73,13 @@ var (
 		Strategy:  "annotations",
 		Standing:  reloader.Standing{LastReload: "r-1", Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Rolls: 7, Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute), Attempts: 12}},
 		UpdatedAt: at,
-		Gaps:      reloader.Gaps{Problems: []string{"bad pattern"}, Missing: []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}}, Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}}},
-		Dormant:   true,
-		Keys:      "used,*.yaml,!debug*",
+		Problems:  []string{"bad pattern"}, Missing: []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}}, Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}},
+		Dormant: true,
+		Keys:    "used,*.yaml,!debug*",
 		Edges: []reloader.Edge{{
 			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Restarts: "it is used as env", Pending: "c-2",
 			Uses:    []reloader.Use{{How: "env", Container: "main", Keys: []string{"a"}, SubPath: true}},
-			Handled: reloader.Handled{KeyID: "k1", Sum: "aa11", How: reloader.ReasonBaseline, At: at},
+			Applied: reloader.Digest{KeyID: "k1", Sum: "aa11", Keys: reloader.KeySumsOf(map[string]string{"a": "1"})}, How: reloader.ReasonBaseline, At: at,
 		}},
 		Shortened: true,
 	}

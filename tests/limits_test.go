@@ -1,15 +1,26 @@
 package tests
 
 import (
+	"encoding/json"
+	"fmt"
 	"go/constant"
 	"go/token"
 	"go/types"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/ingest/audit"
+	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/tests/tools"
 )
 
 // limits are the numbers of docs/limits.md in the page's order: a package, then expressions of its constants.
@@ -70,5 +81,70 @@ func TestLimitsAreDocumented(t *testing.T) {
 	}
 	if len(says) > len(means) {
 		t.Errorf("nothing is behind %d", says[len(means):])
+	}
+}
+
+// TestComposeFile reads docker-compose.yaml by Compose's own loader, which refuses unknown keys and references to what is not there. The images
+// have exact versions, and no port is open to other machines: the API has no authentication. cmd/reroll/app looks up the flags.
+func TestComposeFile(t *testing.T) {
+	loader, err := tools.Path(t.Context(), "compose")
+	must(t, err)
+	cmd := exec.CommandContext(t.Context(), loader, "../docker-compose.yaml")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	must(t, err)
+	var project struct {
+		Services map[string]struct {
+			Image string
+			Ports []struct {
+				HostIP string `json:"host_ip"`
+			}
+		}
+	}
+	must(t, json.Unmarshal(out, &project))
+	exact := regexp.MustCompile(`:v?[0-9]+\.[0-9]+\.[0-9]+(-k3s[0-9]+)?$`)
+	for name, service := range project.Services {
+		if !exact.MatchString(service.Image) {
+			t.Errorf("service %s: image %q has no exact version", name, service.Image)
+		}
+		for _, port := range service.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("service %s publishes a port on %q", name, port.HostIP)
+			}
+		}
+	}
+	if len(project.Services) != 5 {
+		t.Errorf("%d services", len(project.Services))
+	}
+}
+
+// TestConfigKinds: whatever works by kind of config knows every row of the table.
+func TestConfigKinds(t *testing.T) {
+	rbac := read(t, "../helm/reroll/templates/_rbac.tpl")
+	for _, of := range reloader.ConfigKindTable {
+		if of.Kind.Info() != of {
+			t.Errorf("%s: the table has it twice", of.Kind)
+		}
+		event := fmt.Sprintf(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[{"auditID":"a","stage":"ResponseComplete","verb":"update","responseStatus":{"code":200},
+			"requestReceivedTimestamp":"2026-01-01T00:00:00Z","stageTimestamp":"2026-01-01T00:00:00Z","objectRef":{"resource":%q,"namespace":"shop","name":"x","apiGroup":%q,"apiVersion":%q}}]}`,
+			of.TellingResource(), of.Group, of.Version)
+		result, err := audit.Decode([]byte(event), audit.Options{Cluster: "c", Received: time.Now()})
+		if err != nil || len(result.Hints) != 1 || result.Hints[0].Config.Kind != of.Kind {
+			t.Errorf("%s: an audit event gives %+v, %v", of.Kind, result, err)
+		}
+		if !strings.Contains(rbac, of.Resource) {
+			t.Errorf("%s: the chart grants nothing on %s", of.Kind, of.Resource)
+		}
+		config := reloader.Config{Kind: of.Kind, Namespace: "shop", Name: "x"}
+		if err := config.Validate(); err != nil {
+			t.Error(err)
+		}
+		w := &workload.Workload{Kind: workload.Deployment.Kind}
+		w.Namespace, w.Name, w.Annotations = "shop", "web", map[string]string{"reroll.dev/auto": "true"}
+		w.Template.References = reloader.ByConfigOf(map[reloader.Config]*workload.Reference{config: {Uses: []reloader.Use{{How: workload.UseEnvFrom, Container: "main"}}}})
+		plan := dialect.All(dialect.StakaterOptions{}).Compile(w)
+		if d := plan.Decide(dialect.ConfigMeta{Config: config}); !d.Reload {
+			t.Errorf("%s: a workload that refers to it and asks for its references does not reload for it: %+v", of.Kind, d)
+		}
 	}
 }

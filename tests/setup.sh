@@ -8,8 +8,8 @@ packages='git gcc libc6-dev make diffutils ca-certificates'
 case ${1:-gate} in
   gate) ;;
   nightly)
-    programs="$programs openssl curl mkfs.ext4 node npm chromium"
-    packages="$packages openssl curl e2fsprogs nodejs npm chromium"
+    programs="$programs openssl curl node npm chromium"
+    packages="$packages openssl curl nodejs npm chromium"
     ;;
   node)
     programs="$programs containerd ip iptables"

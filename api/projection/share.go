@@ -31,8 +31,8 @@ func shareWorkload(r *reloader.WorkloadRecord) {
 	for i := range r.Edges {
 		e := &r.Edges[i]
 		shareConfig(&e.Config)
-		share(&e.Clause, &e.Handled.KeyID)
-		share(&e.Why, &e.Handled.How)
+		share(&e.Clause, &e.Applied.KeyID)
+		share(&e.Why, &e.How)
 		for j := range e.Uses {
 			share(&e.Uses[j].How, &e.Uses[j].Container)
 		}

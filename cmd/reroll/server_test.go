@@ -53,7 +53,7 @@ func (f *fleet) fill() {
 	f.records.PutWorkload(cart)
 	f.records.PutWorkload(workloadOf("local", "bank", "till", reloader.Edge{
 		Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "bank", Name: "rates"}, Why: reloader.ReasonAuto,
-		Uses: []reloader.Use{{How: "envFrom", Container: "app"}}, Handled: reloader.Handled{How: reloader.ReasonBaseline, At: time.Now()},
+		Uses: []reloader.Use{{How: "envFrom", Container: "app"}}, How: reloader.ReasonBaseline, At: time.Now(),
 	}))
 	f.records.PutCluster(statusOf("local"))
 }
@@ -98,7 +98,7 @@ func edgeOf(kind reloader.ConfigKind, name, pending string) reloader.Edge {
 	return reloader.Edge{
 		Config: reloader.Config{Kind: kind, Namespace: "shop", Name: name}, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto",
 		Uses:    []reloader.Use{{How: "volume", Container: "app", Keys: []string{"level"}}},
-		Handled: reloader.Handled{How: reloader.ReasonReloaded, Sum: "aabbccddeeff00112233", KeyID: "k", At: time.Now()}, Pending: pending,
+		Applied: reloader.Digest{KeyID: "k", Sum: "aabbccddeeff00112233"}, How: reloader.ReasonReloaded, At: time.Now(), Pending: pending,
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 type Debounce struct {
 	// Time without changes before a roll. 0: at once.
 	Window time.Duration `yaml:"window"`
-	// Longest delay of a roll by further changes, at least `window`.
+	// Longest wait while further changes arrive, at least `window`.
 	MaxWait time.Duration `yaml:"maxWait"`
 }
 

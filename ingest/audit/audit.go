@@ -107,66 +107,70 @@ const (
 
 // Decode reads body, one EventList. An error comes without a result.
 func Decode(body []byte, opts Options) (Result, error) {
-	object, rest := splitValue(body)
+	body = trimLeft(body)
 	switch {
-	case len(object) == 0:
+	case len(body) == 0:
 		return Result{}, malformed("it is empty")
-	case object[0] != '{':
+	case body[0] != '{':
 		return Result{}, malformed("it is not a JSON object")
 	}
 	b := newBatch(opts)
-	if err := b.list(object); err != nil {
+	rest, err := b.list(body)
+	switch {
+	case errors.Is(err, errSplit):
+		return Result{}, malformed("it is not valid JSON, or is incomplete: %v", err)
+	case err != nil:
 		return Result{}, err
-	}
-	if len(trimLeft(rest)) > 0 {
+	case len(trimLeft(rest)) > 0:
 		return Result{}, malformed("something follows the EventList at byte %d", len(body)-len(rest))
 	}
 	return b.Result, nil
 }
 
-// list adds the hints of an EventList, whose members may be in any order.
-func (b *batch) list(object []byte) error {
+// list adds the hints of an EventList, whose members may be in any order, and returns what follows it.
+func (b *batch) list(body []byte) (rest []byte, err error) {
 	head := map[string]string{}
-	var items []byte
-	err := splitObject(object, func(name, value []byte) error {
-		switch string(name) {
-		case "items":
-			if items != nil {
-				return malformed("it has items twice")
-			}
-			items = value
-		case "kind", "apiVersion":
-			var text string
-			_ = read(value, &text) // a value that is not a text does not match
-			head[string(name)] = text
+	hasItems := false
+	rest, err = splitObject(body, func(name, at []byte) ([]byte, error) {
+		isItems := string(name) == "items"
+		if isItems && hasItems {
+			return nil, malformed("it has items twice")
 		}
-		return nil
+		hasItems = hasItems || isItems
+		if isItems && at[0] == '[' {
+			return splitArray(at, b.item)
+		}
+		value, rest := splitValue(at)
+		switch {
+		case isItems && string(value) != "null":
+			return nil, malformed("its items are not an array")
+		case string(name) == "kind" || string(name) == "apiVersion":
+			text, _ := unquote(nil, value) // a value that is not a text does not match
+			head[string(name)] = string(text)
+		}
+		return rest, nil
 	})
-	switch {
-	case errors.Is(err, errSplit):
-		return malformed("it is not valid JSON, or is incomplete: %v", err)
-	case err != nil:
-		return err
-	case head["kind"] != listKind || head["apiVersion"] != listAPIVersion:
-		return malformed("it is not kind %s of apiVersion %s; set --audit-webhook-version to that apiVersion", listKind, listAPIVersion)
-	case len(items) == 0 || string(items) == "null":
-		return nil
-	case items[0] != '[':
-		return malformed("its items are not an array")
+	if err == nil && (head["kind"] != listKind || head["apiVersion"] != listAPIVersion) {
+		err = malformed("it is not kind %s of apiVersion %s; set --audit-webhook-version to that apiVersion", listKind, listAPIVersion)
 	}
-	if err := splitArray(items, b.item); errors.Is(err, errSplit) {
-		return malformed("it is not valid JSON, or is incomplete: %v", err)
-	} else if err != nil {
-		return err
-	}
-	return nil
+	return rest, err
 }
 
-// item adds one event of an EventList.
-func (b *batch) item(item []byte) error {
-	b.event = event{}
-	if item[0] != '{' || len(item) > b.opts.Limits.MaxEventBytes || read(item, &b.event) != nil {
-		return b.skip(SkipMalformed)
+// item adds the event at the start of b, and returns what follows it. Where one ends that cannot be read, its brackets say.
+func (b *batch) item(at []byte) (rest []byte, err error) {
+	if rest, ok := b.read(at); ok {
+		return rest, b.add(&b.event)
 	}
-	return b.add(&b.event)
+	_, rest = splitValue(at)
+	return rest, b.skip(SkipMalformed)
+}
+
+// read reads the event at the start of b, and returns what follows it, if there is one.
+func (b *batch) read(at []byte) (rest []byte, ok bool) {
+	if at[0] != '{' {
+		return nil, false
+	}
+	b.start(at, b.opts.Limits.MaxEventBytes)
+	b.readEvent(&b.event)
+	return at[b.decoder.InputOffset():], b.err == nil
 }

@@ -5,50 +5,48 @@ import (
 	"strings"
 )
 
-// entry is an entry of Google Cloud Logging, which has no audit events but entries made from them, one for each request that has ended. They tell
-// which object was written, how, when and by whom. They lack the audit ID, the field manager, whether it was a dry run, and of the outcome
-// only a class.
-type entry struct {
-	Payload   payload                `json:"protoPayload"`
-	Timestamp lenient[string]        `json:"timestamp"`
-	Labels    lenient[authorization] `json:"labels"`
-}
-
-type payload struct {
-	MethodName     string             `json:"methodName"`
-	ResourceName   string             `json:"resourceName"`
-	Status         lenient[status]    `json:"status"`
-	Authentication lenient[principal] `json:"authenticationInfo"`
-	Request        lenient[caller]    `json:"requestMetadata"`
-}
-
-type principal struct {
-	Email lenient[string] `json:"principalEmail"`
-}
-
-type caller struct {
-	IP        lenient[string] `json:"callerIp"`
-	UserAgent lenient[string] `json:"callerSuppliedUserAgent"`
-}
-
-// entry adds the hint of one entry.
+// entry adds the hint of an entry of Google Cloud Logging, which has no audit events but entries made from them, one for each request that has
+// ended. They tell which object was written, how, when and by whom. They lack the audit ID, the field manager, whether it was a dry run, and of the
+// outcome only a class.
 func (d *shipped) entry(object []byte) error {
-	var from entry
-	if len(object) > d.opts.Limits.MaxEventBytes || read(object, &from) != nil {
+	d.start(object, d.opts.Limits.MaxEventBytes)
+	d.readEntry(&d.event)
+	if d.err != nil {
 		return d.skip(SkipMalformed)
 	}
-	e := event{
-		Stage:          "ResponseComplete",
-		Verb:           from.Payload.MethodName[strings.LastIndexByte(from.Payload.MethodName, '.')+1:],
-		ObjectRef:      entryObject(from.Payload.ResourceName),
-		SourceIPs:      lastText(from.Payload.Request.value.IP.value),
-		UserAgent:      from.Payload.Request.value.UserAgent,
-		StageTimestamp: from.Timestamp,
-		Annotations:    from.Labels,
+	return d.add(&d.event)
+}
+
+func (r *reader) readEntry(e *event) {
+	*e = event{Stage: "ResponseComplete", Code: http.StatusOK}
+	for name := range r.members(required) {
+		switch string(name) {
+		case "protoPayload":
+			r.readPayload(e)
+		case "labels":
+			r.texts(optional, field{"authorization.k8s.io/decision", &e.Decision})
+		default:
+			r.pick(name, optional, field{"timestamp", &e.Timestamp})
+		}
 	}
-	e.User.value.Username = from.Payload.Authentication.value.Email
-	e.ResponseStatus.value.Code = httpStatus(from.Payload.Status.value.Code)
-	return d.add(&e)
+}
+
+func (r *reader) readPayload(e *event) {
+	var method, resource string
+	for name := range r.members(required) {
+		switch string(name) {
+		case "status":
+			r.code(&e.Code)
+			e.Code = httpStatus(e.Code)
+		case "authenticationInfo":
+			r.texts(optional, field{"principalEmail", &e.User})
+		case "requestMetadata":
+			r.texts(optional, field{"callerIp", &e.SourceIP}, field{"callerSuppliedUserAgent", &e.UserAgent})
+		default:
+			r.pick(name, required, field{"methodName", &method}, field{"resourceName", &resource})
+		}
+	}
+	e.Verb, e.ObjectRef = method[strings.LastIndexByte(method, '.')+1:], entryObject(resource)
 }
 
 // entryObject reads GROUP/VERSION/namespaces/NAMESPACE/RESOURCE with perhaps /NAME and /SUBRESOURCE behind it. It is empty for another form.
@@ -67,7 +65,7 @@ func entryObject(name string) objectRef {
 
 // httpStatus returns a status of HTTP that says of an outcome what c, a code of google.rpc.Status, says of it: done, refused, or, as zero, unknown.
 // Some entries have a status of HTTP already.
-func httpStatus(c code) code {
+func httpStatus(c int) int {
 	switch c {
 	case 0:
 		return http.StatusOK

@@ -60,12 +60,12 @@ func mutatingVerb(verb string) reloader.Verb {
 // an answer of 5xx. The deletion of a collection deletes one object after the other and ends with the first that is refused, with whatever status
 // an admission webhook gave: some may be gone, so that one always has to be looked at unless the request itself was refused.
 func mayHaveStored(e *event) bool {
-	code := e.ResponseStatus.value.Code
+	code := e.Code
 	if code == 0 || code/100 == 2 || code >= http.StatusInternalServerError {
 		return true
 	}
 	return mutatingVerb(e.Verb) == reloader.VerbDeleteCollection && code >= http.StatusBadRequest && code != http.StatusUnauthorized &&
-		code != http.StatusTooManyRequests && e.Annotations.value.Decision.value != "forbid"
+		code != http.StatusTooManyRequests && e.Decision != "forbid"
 }
 
 // queryOf returns the query of a request, unparsed.

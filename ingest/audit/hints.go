@@ -18,6 +18,7 @@ type batch struct {
 	index map[hintKey]int
 	// event is the one that is read, so that it is allocated once.
 	event event
+	reader
 }
 
 // hintKey is what makes two hints the same. An unknown outcome needs a second look, which a known one must not hide.
@@ -55,7 +56,7 @@ func (b *batch) add(e *event) error {
 	if why := gate(e); why != "" {
 		return b.skip(why)
 	}
-	query := queryOf(e.RequestURI.value)
+	query := queryOf(e.RequestURI)
 	if isDryRun(e, query) {
 		return b.skip(SkipDryRun)
 	}
@@ -83,9 +84,9 @@ func (b *batch) hint(e *event, query string) reloader.Hint {
 		Verb:     mutatingVerb(e.Verb),
 		Source:   b.opts.Source,
 		Actor:    actorOf(e, query),
-		AuditID:  clean(e.AuditID.value, reloader.MaxAuditIDLength),
-		Code:     int(e.ResponseStatus.value.Code),
-		Time:     stageTime(e.StageTimestamp.value, b.opts.Received),
+		AuditID:  clean(e.AuditID, reloader.MaxAuditIDLength),
+		Code:     e.Code,
+		Time:     stageTime(e.Timestamp, b.opts.Received),
 		Received: b.opts.Received,
 	}
 }
@@ -108,12 +109,12 @@ func canExist(e *event, h reloader.Hint) bool {
 
 func actorOf(e *event, query string) reloader.Actor {
 	actor := reloader.Actor{
-		User:         clean(e.User.value.Username.value, reloader.MaxUserLength),
-		UserAgent:    clean(e.UserAgent.value, reloader.MaxUserAgentLength),
-		SourceIP:     clean(string(e.SourceIPs), reloader.MaxSourceIPLength),
+		User:         clean(e.User, reloader.MaxUserLength),
+		UserAgent:    clean(e.UserAgent, reloader.MaxUserAgentLength),
+		SourceIP:     clean(e.SourceIP, reloader.MaxSourceIPLength),
 		FieldManager: clean(parameter(query, "fieldManager"), reloader.MaxFieldManagerLength),
 	}
-	effective := clean(e.ImpersonatedUser.value.Username.value, reloader.MaxUserLength)
+	effective := clean(e.ImpersonatedUser, reloader.MaxUserLength)
 	if effective != "" && effective != actor.User {
 		actor.User, actor.AuthenticatedUser = effective, actor.User
 	}

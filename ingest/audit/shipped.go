@@ -56,58 +56,76 @@ type shipped struct {
 
 // stream reads values that follow each other. What is not one costs the rest of its line, and the rest of b where that is not made of lines.
 func (d *shipped) stream(b []byte, depth int) error {
-	for part := range parts(b) {
-		for part = trimLeft(part); len(part) > 0; part = trimLeft(part) {
-			var value []byte
-			value, part = splitValue(part)
-			ok, err := d.value(value, depth)
+	lines := isLines(b)
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n') + 1
+		if end == 0 || !lines {
+			end = len(b)
+		}
+		part := trimLeft(b[:end])
+		for b = b[end:]; len(part) > 0; part = trimLeft(part) {
+			rest, ok, err := d.value(part, depth)
 			if err != nil {
 				return err
 			}
-			d.understood = d.understood || ok && (value[0] == '{' || value[0] == '[')
+			d.understood = d.understood || ok && (part[0] == '{' || part[0] == '[')
 			if !ok {
 				break
 			}
+			part = rest
 		}
 	}
 	return nil
 }
 
-// value reads one value, and reports whether it is one. It fails only beyond a limit of the body.
-func (d *shipped) value(value []byte, depth int) (ok bool, err error) {
-	if depth > maxDepth {
-		return true, d.skip(SkipMalformed)
-	}
-	switch value[0] {
-	case '{':
-		return d.object(value, depth)
-	case '[':
-		return d.array(value, depth)
-	case '"':
-		if text, err := unquote(value); err == nil {
-			return true, d.stream(text, depth+1)
+// value reads the value at the start of b. It returns what follows it and whether it is one, and fails only beyond a limit of the body.
+func (d *shipped) value(b []byte, depth int) (rest []byte, ok bool, err error) {
+	if depth <= maxDepth {
+		switch b[0] {
+		case '{':
+			rest, err = d.object(b, depth)
+		case '[':
+			rest, err = d.array(b, depth)
+		default:
+			return d.scalar(b, depth)
+		}
+		if !errors.Is(err, errSplit) {
+			return rest, true, err
 		}
 	}
-	return jsontext.Value(value).IsValid(), d.skip(SkipMalformed)
+	_, rest = splitValue(b)
+	return rest, depth > maxDepth, d.skip(SkipMalformed)
 }
 
-func (d *shipped) array(array []byte, depth int) (ok bool, err error) {
-	err = splitArray(array, func(element []byte) error {
-		_, err := d.value(element, depth+1)
-		return err
-	})
-	if errors.Is(err, errSplit) {
-		return false, d.skip(SkipMalformed)
+func (d *shipped) scalar(b []byte, depth int) (rest []byte, ok bool, err error) {
+	value, rest := splitValue(b)
+	if value[0] == '"' {
+		if text, err := unquote(nil, value); err == nil {
+			return rest, true, d.stream(text, depth+1)
+		}
 	}
-	return true, err
+	return rest, jsontext.Value(value).IsValid(), d.skip(SkipMalformed)
+}
+
+func (d *shipped) array(b []byte, depth int) (rest []byte, err error) {
+	return splitArray(b, func(b []byte) ([]byte, error) {
+		rest, _, err := d.value(b, depth+1)
+		return rest, err
+	})
 }
 
 // object reads an audit event, an entry of Google Cloud Logging, or an envelope. An event is never an envelope, too: who writes objects could
 // make up events of others by what is in them.
-func (d *shipped) object(object []byte, depth int) (ok bool, err error) {
+func (d *shipped) object(b []byte, depth int) (rest []byte, err error) {
+	if bytes.HasPrefix(b, []byte(`{"kind":"Event"`)) { // as API servers write it: most need not be split
+		if rest, ok := d.read(b); ok && d.event.Stage != "" {
+			return rest, d.add(&d.event)
+		}
+	}
 	var isEvent, isEntry bool
 	var envelopes []func() error
-	err = splitObject(object, func(name, value []byte) error {
+	rest, err = splitObject(b, func(name, at []byte) ([]byte, error) {
+		value, rest := splitValue(at)
 		switch string(name) {
 		case "stage":
 			isEvent = true
@@ -122,26 +140,29 @@ func (d *shipped) object(object []byte, depth int) (ok bool, err error) {
 				envelopes = append(envelopes, func() error { return d.data(value, depth+1) })
 			}
 		}
-		return nil
+		return rest, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	object := b[:len(b)-len(rest)]
 	switch {
-	case err != nil:
-		return false, d.skip(SkipMalformed)
 	case isEvent:
-		return true, d.item(object)
+		_, err = d.item(object)
+		return rest, err
 	case isEntry:
-		return true, d.entry(object)
+		return rest, d.entry(object)
 	case len(envelopes) == 0 && jsontext.Value(object).IsValid(tolerant):
-		return true, d.skip(SkipNoEvent)
+		return rest, d.skip(SkipNoEvent)
 	case len(envelopes) == 0:
-		return false, d.skip(SkipMalformed)
+		return nil, errSplit
 	}
 	for _, open := range envelopes {
 		if err := open(); err != nil {
-			return true, err
+			return nil, err
 		}
 	}
-	return true, nil
+	return rest, nil
 }
 
 // envelope adds value to the envelopes to be opened if it starts with one of kinds.
@@ -150,14 +171,14 @@ func (d *shipped) envelope(to []func() error, value []byte, kinds string, depth 
 		return to
 	}
 	return append(to, func() error {
-		_, err := d.value(value, depth+1)
+		_, _, err := d.value(value, depth+1)
 		return err
 	})
 }
 
 // data reads a text that is JSON in base64, perhaps compressed before.
 func (d *shipped) data(value []byte, depth int) error {
-	text, err := unquote(value)
+	text, err := unquote(nil, value)
 	if err != nil {
 		return d.skip(SkipMalformed)
 	}

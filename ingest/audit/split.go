@@ -3,10 +3,6 @@ package audit
 import (
 	"bytes"
 	"errors"
-	"iter"
-	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // JSON is split here by its strings, escapes and brackets alone. Whether a part is JSON shows when it is read, so that one that is not costs
@@ -49,21 +45,15 @@ func valueEnd(b []byte) (end int, closed bool) {
 
 // textEnd returns the length of a string behind its opening quote, with the closing one.
 func textEnd(b []byte) int {
-	for at := 0; ; {
-		quote := bytes.IndexByte(b[at:], '"')
-		if quote < 0 {
-			return len(b)
-		}
-		at += quote
-		escapes := 0
-		for escapes < at && b[at-1-escapes] == '\\' {
-			escapes++
-		}
-		at++
-		if escapes%2 == 0 {
-			return at
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
 		}
 	}
+	return len(b)
 }
 
 // delimits reports whether c ends a number or literal.
@@ -78,82 +68,63 @@ func trimLeft(b []byte) []byte {
 	return b
 }
 
-// splitArray calls f with each element of array, which starts with its bracket.
-func splitArray(array []byte, f func(element []byte) error) error {
-	return splitList(array, ']', func(b []byte) ([]byte, error) {
-		element, rest := splitValue(b)
-		return rest, f(element)
-	})
-}
+// take reads what starts at a place and returns what follows it.
+type take func(at []byte) (rest []byte, err error)
 
-// splitObject calls f with each member of object, which starts with its brace.
-func splitObject(object []byte, f func(name, value []byte) error) error {
-	return splitList(object, '}', func(b []byte) ([]byte, error) {
+// splitArray takes each element of the array at the start of b, and returns what follows the array.
+func splitArray(b []byte, element take) (rest []byte, err error) { return splitList(b, ']', element) }
+
+// splitObject takes the value of each member of the object at the start of b, and returns what follows the object.
+func splitObject(b []byte, member func(name, at []byte) (rest []byte, err error)) (rest []byte, err error) {
+	return splitList(b, '}', func(b []byte) ([]byte, error) {
 		name, rest := splitValue(b)
 		rest = trimLeft(rest)
 		if len(name) < 2 || name[0] != '"' || len(rest) == 0 || rest[0] != ':' {
 			return nil, errSplit
 		}
-		value, rest := splitValue(rest[1:])
-		if len(value) == 0 {
+		if rest = trimLeft(rest[1:]); len(rest) == 0 {
 			return nil, errSplit
 		}
 		if bytes.IndexByte(name, '\\') < 0 {
-			return rest, f(name[1:len(name)-1], value)
+			return member(name[1:len(name)-1], rest)
 		}
-		text, err := unquote(name)
+		text, err := unquote(nil, name)
 		if err != nil {
 			return nil, errSplit
 		}
-		return rest, f(text, value)
+		return member(text, rest)
 	})
 }
 
-// splitList takes one entry after the other with take, which returns what follows it.
-func splitList(list []byte, closing byte, take func([]byte) ([]byte, error)) error {
-	rest := trimLeft(list[1:])
+// splitList takes one entry after the other.
+func splitList(list []byte, closing byte, entry take) (rest []byte, err error) {
+	rest = trimLeft(list[1:])
 	for first := true; ; first = false {
 		switch {
-		case len(rest) == 1 && rest[0] == closing:
-			return nil
-		case len(rest) < 2, !first && rest[0] != ',':
-			return errSplit
+		case len(rest) > 0 && rest[0] == closing:
+			return rest[1:], nil
+		case len(rest) == 0, !first && rest[0] != ',':
+			return nil, errSplit
 		case !first:
 			rest = trimLeft(rest[1:])
 		}
 		if len(rest) == 0 || bytes.IndexByte([]byte(",:]}"), rest[0]) >= 0 {
-			return errSplit
+			return nil, errSplit
 		}
-		var err error
-		if rest, err = take(rest); err != nil {
-			return err
+		if rest, err = entry(rest); err != nil {
+			return nil, err
 		}
 		rest = trimLeft(rest)
 	}
 }
 
-// parts yields the lines of b where they stand for themselves, as in a log, so that one that is cut costs itself alone, and otherwise all of b.
-func parts(b []byte) iter.Seq[[]byte] {
-	if isLines(b) {
-		return bytes.Lines(b)
-	}
-	return slices.Values([][]byte{b})
-}
-
-// isLines reports whether each line of b stands for itself: its first value ends on its line, or another object follows there, whatever was open
+// isLines reports whether each line of b stands for itself, as in a log, so that one that is cut costs itself alone: its first value ends on its line, or another object follows there, whatever was open
 // before.
 func isLines(b []byte) bool {
 	line, rest, _ := bytes.Cut(trimLeft(b), []byte("\n"))
-	_, closed := valueEnd(line)
-	return closed || len(rest) == 0 || line[0] == '{' && rest[0] == '{'
-}
-
-// unquote returns what a JSON string holds. Bad UTF-8 becomes U+FFFD.
-func unquote(quoted []byte) ([]byte, error) {
-	if text, err := jsontext.AppendUnquote(nil, quoted); err == nil {
-		return text, nil
+	if len(rest) == 0 || len(line) > 0 && line[0] == '{' && rest[0] == '{' {
+		return true
 	}
-	var text string
-	err := read(quoted, &text)
-	return []byte(text), err
+	_, closed := valueEnd(line)
+	return closed
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +144,19 @@ func TestClosing(t *testing.T) {
 	} {
 		if !errors.Is(err, ErrClosed) && !strings.Contains(fmt.Sprint(err), "closed") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestEmbeddedWaitsForTheDisk: whatever the operator's file says, the running server answers once a hint is on disk, and not only in the memory of the kernel.
+func TestEmbeddedWaitsForTheDisk(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nats.conf")
+	if err := os.WriteFile(file, []byte("jetstream { sync_interval: 1h }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{}, {ConfigFile: file}} {
+		if running := open(t, o).embedded.server.JetStreamConfig(); !running.SyncAlways {
+			t.Errorf("with the file %q it runs with %+v", o.ConfigFile, running)
 		}
 	}
 }

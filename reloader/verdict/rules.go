@@ -48,11 +48,11 @@ func (c Case) judge() Verdict {
 		return say(Pending, "", "A change waits for the debounce window to pass.", "")
 	case roll.Result == reloader.ReasonRolling:
 		return say(Rolling, roll.Result, because(marked+" and is rolling out", roll.Message)+c.often(), c.remedy(""))
-	case e.Handled.How == reloader.ReasonDryRun, e.Handled.How == reloader.ReasonNotified:
-		return say(NotRolled, e.Handled.How, rolledNothing(e), "")
+	case e.How == reloader.ReasonDryRun, e.How == reloader.ReasonNotified:
+		return say(NotRolled, e.How, rolledNothing(e), "")
 	case len(r.Edges) == 0:
 		return say(NoConfigs, "", "The workload is opted in, but its annotations ask for no ConfigMap or Secret: its pod template refers to none, all are excluded, or no name matches.", c.kubectl("get")+" -o yaml")
-	case e.Handled.How == "":
+	case e.How == "":
 		return say(Pending, "", "Reroll has not recorded yet which content this workload runs with. That takes some seconds.", "reroll check")
 	}
 	return c.upToDate(e, roll)
@@ -127,8 +127,8 @@ func (c Case) lacks(all []reloader.Missing) Verdict {
 
 // upToDate says which content the workload runs with, how that is known, and what else restarts it or leaves it behind.
 func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
-	v := say(UpToDate, e.Handled.How, rolledNothing(e), "")
-	switch how, config, at := e.Handled.How, named(e.Config), clock(e.Handled.At); {
+	v := say(UpToDate, e.How, rolledNothing(e), "")
+	switch how, config, at := e.How, named(e.Config), clock(e.At); {
 	case roll.Result == reloader.ReasonWaitingForOperator && roll.Message == workload.WhyEmpty:
 		v.Message = fmt.Sprintf("No pod runs: the workload has no replicas. The next pods start with the newest content; it was last marked at %s.", clock(roll.StartedAt))
 	case how == reloader.ReasonAppeared:

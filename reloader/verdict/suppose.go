@@ -36,7 +36,7 @@ func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
 		return none(e.Why, declined(e))
 	case c.Record.Dormant:
 		return none(reloader.ReasonDormant, reloader.ReasonDormant.Says())
-	case len(keys) > 0 && e.Handled.Sum != "" && e.Pending == "" && counts != nil && !slices.ContainsFunc(keys, counts):
+	case len(keys) > 0 && e.Applied.Sum != "" && e.Pending == "" && counts != nil && !slices.ContainsFunc(keys, counts):
 		return none(reloader.ReasonKeysUnused, reloader.ReasonKeysUnused.Says()+". These keys count: "+shortened(counting.String()))
 	case c.Status != nil && c.Status.DryRun:
 		return none(reloader.ReasonDryRun, reloader.ReasonDryRun.Says())

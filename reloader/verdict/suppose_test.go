@@ -107,7 +107,7 @@ func TestSuppose(t *testing.T) {
 		"frozen, another key":  {and(frozen, counts("level", false)), "other", RollsNever, "KeysUnused", ""},
 		"an unreadable list":   {counts("level(", false), "other", RollsNow, "", ""},
 		"it waits already":     {and(counts("level", false), func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Edges[0].Pending = "c-2" }), "other", RollsNow, "", ""},
-		"it is created":        {and(counts("level", false), func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Edges[0].Handled.Sum = "" }), "other", RollsNow, "", ""},
+		"it is created":        {and(counts("level", false), func(_ *reloader.ClusterStatus, w *reloader.WorkloadRecord) { w.Edges[0].Applied.Sum = "" }), "other", RollsNow, "", ""},
 		"the cluster is away":  {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) { s.At = now.Add(-time.Hour) }, "", RollsNow, "", ""},
 	}
 	for name, tc := range cases {

@@ -20,7 +20,7 @@ var (
 func record(change func(*reloader.WorkloadRecord)) *reloader.WorkloadRecord {
 	r := &reloader.WorkloadRecord{
 		Cluster: "local", Workload: web, UpdatedAt: now,
-		Edges: []reloader.Edge{{Config: secret, Why: reloader.ReasonNamed, Handled: reloader.Handled{How: reloader.ReasonReloaded, Sum: "s", At: now}}},
+		Edges: []reloader.Edge{{Config: secret, Why: reloader.ReasonNamed, Applied: reloader.Digest{Sum: "s"}, How: reloader.ReasonReloaded, At: now}},
 	}
 	change(r)
 	return r
@@ -91,11 +91,11 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			next: "kubectl -n platform annotate secret/api-pasword reroll.dev/share-with=shop",
 		},
 		"config ignored": {
-			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonIgnored },
+			record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonIgnored },
 			state:  UpToDate, message: "The last change rolled nothing: the workload ignores the config",
 		},
 		"dry run": {
-			record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonDryRun },
+			record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonDryRun },
 			state:  NotRolled, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). Set dryRun: false",
 		},
 		"bad value": {
@@ -141,7 +141,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window"},
 		"reloading":             {record: hold(reloader.ReasonReloading, "http: 1 of 2 pods have answered", now.Add(time.Minute)), state: Pending, message: "is reloading in its running pods: http: 1 of 2 pods have answered. It continues at 2026-11-21 12:01:00 UTC."},
 		"reload failed":         {record: hold(reloader.ReasonReloadFailed, "pod web-1: answered with status 500", time.Time{}), state: Failed, message: "could not reload in its running pods", next: "reroll retry shop/Deployment/web"},
-		"reloaded": {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].Handled.How = "http", reloader.ReasonVerified }, state: UpToDate, message: "runs with the newest content: it reloaded in its running pods, with proof (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). " +
+		"reloaded": {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].How = "http", reloader.ReasonVerified }, state: UpToDate, message: "runs with the newest content: it reloaded in its running pods, with proof (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). " +
 			"A change of Secret shop/api-pasword would reach its running pods without a restart (strategy http)."},
 		"restarts":           {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].Restarts = "exec", "it is used as env" }, state: UpToDate, message: "A change of Secret shop/api-pasword would restart its pods: it is used as env."},
 		"paused by operator": {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
@@ -169,7 +169,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
-		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "keep changing its config", next: "reroll get reloads"},
+		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "its config keeps changing", next: "reroll get reloads"},
 		"rate limit":           {record: hold(reloader.ReasonLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
 		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "no pod starts without Secret/shop/gone", time.Time{}), state: MissingConfig, message: "The workload waits: no pod starts without Secret/shop/gone."},
 		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
@@ -183,8 +183,8 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"overtaken":          {record: rollout(reloader.ReasonOvertaken, "its template was changed again"), state: UpToDate, message: "runs with the newest content"},
 		"rolling":            {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "was marked at 2026-11-21 12:00:00 UTC and is rolling out.", next: "kubectl -n shop rollout status deployment/web"},
-		"just opted in":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled = reloader.Handled{} }, state: Pending, message: "not recorded yet", next: "reroll check"},
-		"never changed":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
+		"just opted in":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = "" }, state: Pending, message: "not recorded yet", next: "reroll check"},
+		"never changed":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
 		"dispatcher down":    {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; the record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll check"},
 		"down, not opted in": {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll check"},
 		"all is well":        {record: func(*reloader.WorkloadRecord) {}, state: UpToDate, message: "runs with the newest content"},
@@ -234,7 +234,7 @@ func TestOf(t *testing.T) {
 	other := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}
 	r := record(func(r *reloader.WorkloadRecord) {
 		r.Missing, r.Problems = []reloader.Missing{{Config: secret}}, []string{"bad"}
-		r.Edges = append(r.Edges, reloader.Edge{Config: other, Handled: reloader.Handled{How: reloader.ReasonBaseline, At: now}})
+		r.Edges = append(r.Edges, reloader.Edge{Config: other, How: reloader.ReasonBaseline, At: now})
 		r.Rollout = &reloader.Rollout{Result: reloader.ReasonStalled, StartedAt: now}
 	})
 	c := Case{Cluster: "local", Workload: web, Record: r, Now: now}
@@ -343,13 +343,13 @@ func TestBlind(t *testing.T) {
 
 // TestCreated: pods that started before an optional config was created do not have it, and the verdict does not say that nothing has changed.
 func TestCreated(t *testing.T) {
-	r := record(func(r *reloader.WorkloadRecord) { r.Edges[0].Handled.How = reloader.ReasonAppeared })
+	r := record(func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonAppeared })
 	c := Case{Cluster: "local", Workload: web, Record: r, Now: now}
 	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. Creating a config rolls nothing unless reload.onCreate is set, so pods that started before do not have it."
 	if got := c.Of(secret, false); got.State != UpToDate || got.Message != want || got.Next != "reroll reload shop/Deployment/web" {
 		t.Errorf("%+v, want %s", got, want)
 	}
-	r.Edges[0].Handled.How = reloader.ReasonReloaded
+	r.Edges[0].How = reloader.ReasonReloaded
 	if got := c.Of(secret, false); got.Next != "" {
 		t.Errorf("it has rolled since: %+v", got)
 	}

@@ -51,14 +51,14 @@ func (c Case) waits() bool {
 // which Reroll has learnt last.
 func (c Case) edge() reloader.Edge {
 	for _, how := range []reloader.Reason{reloader.ReasonDryRun, reloader.ReasonNotified, ""} {
-		if i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.Handled.How == how }); i >= 0 {
+		if i := slices.IndexFunc(c.Record.Edges, func(e reloader.Edge) bool { return e.How == how }); i >= 0 {
 			return c.Record.Edges[i]
 		}
 	}
 	if len(c.Record.Edges) == 0 {
 		return reloader.Edge{}
 	}
-	return slices.MaxFunc(c.Record.Edges, func(a, b reloader.Edge) int { return a.Handled.At.Compare(b.Handled.At) })
+	return slices.MaxFunc(c.Record.Edges, func(a, b reloader.Edge) int { return a.At.Compare(b.At) })
 }
 
 // frozen says what freezes the cluster, or what the record says of that, and reports whether it holds back changes now. A control document that cannot
@@ -141,8 +141,8 @@ func ofHold(h reloader.Hold) string {
 func declined(e reloader.Edge) string { return e.Why.Says() + with(" (", e.Clause, ")") }
 
 func rolledNothing(e reloader.Edge) string {
-	text := fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", e.Handled.How.Says(), named(e.Config), clock(e.Handled.At))
-	return strings.TrimSpace(text + " " + e.Handled.How.Advice())
+	text := fmt.Sprintf("The last change rolled nothing: the workload %s (%s, %s).", e.How.Says(), named(e.Config), clock(e.At))
+	return strings.TrimSpace(text + " " + e.How.Advice())
 }
 
 // kubectl returns a command of kubectl that takes the workload.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,42 +83,6 @@ func TestReplace(t *testing.T) {
 	}
 	if n := s.replicaSets("web"); n != 2 {
 		t.Errorf("%d ReplicaSets, want 2", n)
-	}
-}
-
-// TestNothingRollsByItself: opting in, a label, the number of replicas and a dry run leave the pod template as it is, and anyone who has not
-// opted in is left alone altogether.
-func TestNothingRollsByItself(t *testing.T) {
-	s := newSite(t)
-	s.apply(s.configFile("app", "one"), s.deploymentFile("web", "app", "1"))
-	before := s.Deployment("web")
-	if strings.Contains(fmt.Sprint(before), "STAKATER_") {
-		t.Errorf("it has not opted in, and is %v", before.Spec.Template)
-	}
-	same := func(what string) {
-		t.Helper()
-		if diff := cmp.Diff(before.Spec.Template, s.Deployment("web").Spec.Template); diff != "" {
-			t.Errorf("%s (-before +after):\n%s", what, diff)
-		}
-	}
-	s.Kubectl("annotate", "deployment/web", auto+"=true")
-	same("opting in")
-	s.Baselines("web", 1)
-	s.Kubectl("label", "deployment/web", "team=web")
-	same("a label")
-	s.Kubectl("scale", "deployment/web", "--replicas=2")
-	same("a scale")
-	s.Kubectl("set", "image", "--dry-run=server", "deployment/web", "main=example.com/other")
-	same("a dry run")
-	if n := s.replicaSets("web"); n != 1 {
-		t.Errorf("%d ReplicaSets, want 1", n)
-	}
-	s.Kubectl("rollout", "restart", "deployment/web")
-	if s.mark("web", "app") == "" {
-		t.Error("a restart, which rolls anyway, has not added the mark")
-	}
-	if n := s.replicaSets("web"); n != 2 {
-		t.Errorf("%d ReplicaSets after a restart, want 2", n)
 	}
 }
 

@@ -3,9 +3,11 @@ package behaviour
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -13,23 +15,23 @@ import (
 // it, rolls the workload once for the next edit, and other workloads do not wait.
 func TestForgedApplied(t *testing.T) {
 	t.Parallel()
-	sum := func(text string) string {
-		s := sha256.Sum256([]byte(text))
-		return text + " " + hex.EncodeToString(s[:4])
+	const check, uid = `"check":"`, `"workload":"`
+	signed := func(text string) string {
+		unsigned := text[:strings.Index(text, check)+len(check)]
+		s := sha256.Sum256([]byte(unsigned + `"}`))
+		return unsigned + hex.EncodeToString(s[:4]) + `"}`
 	}
 	cases := map[string]struct {
 		value func(own, other string) string
 		want  string
 	}{
-		"edited":          {func(own, _ string) string { return strings.Replace(own, " v1 1 ", " v1 7 ", 1) }, "the text is damaged or was edited"},
+		"edited":          {func(own, _ string) string { return strings.Replace(own, `"n":1`, `"n":7`, 1) }, "the text is damaged or was edited"},
 		"cut":             {func(own, _ string) string { return own[:len(own)/2] }, "the text is damaged or was edited"},
 		"another UID":     {func(_, other string) string { return other }, "the text is that of another workload"},
-		"a newer version": {func(own, _ string) string { return strings.Replace(own, " v1 ", " v2 ", 1) }, "the text is of a newer version of Reroll"},
+		"a newer version": {func(own, _ string) string { return strings.Replace(own, `"v1"`, `"v2"`, 1) }, "the text is of a newer version of Reroll"},
 		"a large text":    {func(own, _ string) string { return own + strings.Repeat(" x", 100<<10) }, "the text is damaged or was edited"},
 		"a far roll": {func(own, _ string) string {
-			words := strings.Split(own, " ")
-			words[2] = "18446744073709551615"
-			return sum(strings.Join(words[:len(words)-1], " "))
+			return signed(strings.Replace(own, `"n":1`, `"n":18446744073709551615`, 1))
 		}, "the text is damaged or was edited"},
 	}
 	s := newRoom(t)
@@ -39,7 +41,10 @@ func TestForgedApplied(t *testing.T) {
 	s.usual("other")
 	for name, tc := range cases {
 		value := tc.value(s.applied(named(name)), s.applied("other"))
-		s.KubectlWith(`{"metadata":{"annotations":{"`+stamp+`":"`+value+`"}}}`, "patch", "deployment/"+named(name), "--patch-file=/dev/stdin")
+		if value == s.applied(named(name)) {
+			t.Fatalf("%s: the annotation is as it was: %s", name, value)
+		}
+		s.KubectlWith(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, stamp, value), "patch", "deployment/"+named(name), "--patch-file=/dev/stdin")
 	}
 	s.Edit("other", "three")
 	for name, tc := range cases {
@@ -54,7 +59,7 @@ func TestForgedApplied(t *testing.T) {
 	s.Quiet()
 	for name := range cases {
 		s.changed(named(name), 2)
-		if strings.HasPrefix(s.applied(named(name)), s.applied("other")[:36]) {
+		if strings.Contains(s.applied(named(name)), s.applied("other")[:len(`{"format":"v1",`+uid)+36]) {
 			t.Errorf("%s: the roll leaves the annotation as it was", name)
 		}
 	}
@@ -72,4 +77,16 @@ func (s *room) applied(name string) string {
 		s.T.Fatalf("%s was not rolled", name)
 	}
 	return d.Annotations[stamp]
+}
+
+// TestLedgerSize: the API server takes a ConfigMap as large and with as many keys as the ledger writes.
+func TestLedgerSize(t *testing.T) {
+	t.Parallel()
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{}}
+	for i := range 8000 {
+		m.Data[fmt.Sprintf("Deployment.a-workload-of-an-ordinary-name-%d", i)] = strings.Repeat("x", 45)
+	}
+	if _, err := shared.Kube.Client().CoreV1().ConfigMaps(shared.Kube.Namespace(t)).Create(t.Context(), m, metav1.CreateOptions{FieldManager: "reroll"}); err != nil {
+		t.Error(err)
+	}
 }

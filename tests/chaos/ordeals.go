@@ -35,7 +35,7 @@ func wipe(ctx context.Context, c *course) error {
 			for _, p := range c.rig.programs {
 				releases = append(releases, p.hold())
 			}
-			err := errors.Join(os.RemoveAll(c.rig.data.store()), os.RemoveAll(c.rig.file("nats")))
+			err := errors.Join(os.RemoveAll(c.rig.file("data")), os.RemoveAll(c.rig.file("nats")))
 			for _, release := range releases {
 				release()
 			}

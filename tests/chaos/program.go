@@ -81,16 +81,6 @@ func (p *program) hold() (release func()) {
 	return p.gate.Unlock
 }
 
-// freeze stops the process where it is: from then on it does nothing any more, until it is killed.
-func (p *program) freeze() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.process == nil {
-		return fmt.Errorf("%s does not run", p.name)
-	}
-	return p.process.Signal(syscall.SIGSTOP)
-}
-
 // ended takes note of an end and returns how long to stay away.
 func (p *program) ended(ctx context.Context) time.Duration {
 	p.mu.Lock()

@@ -39,9 +39,6 @@ type proxy struct {
 	mu      sync.Mutex
 	weather weather
 
-	// promised is how many hints ingest has acknowledged at least.
-	promised atomic.Uint64
-
 	batches, dropped, repeats, cuts, refused atomic.Int64
 	echoes                                   sync.WaitGroup
 }
@@ -129,9 +126,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.refused.Add(1)
 		panic(http.ErrAbortHandler)
 	}
-	if code < http.StatusMultipleChoices {
-		p.promised.Add(hints(body))
-	} else {
+	if code >= http.StatusMultipleChoices {
 		p.refused.Add(1)
 	}
 	w.WriteHeader(code)

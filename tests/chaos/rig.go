@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 	"github.com/reroll-dev/reroll/tests/pki"
 	"github.com/reroll-dev/reroll/tests/port"
 )
@@ -29,8 +31,6 @@ type rig struct {
 	kube     *kube.Cluster
 	proxy    *proxy
 	programs []*program
-	// data is where the embedded NATS has its files.
-	data disk
 	// link is what lies between Reroll and an external NATS; nil if there is none.
 	link *port.Link
 	// ops are where those of Reroll say whether they are ready, and api is where one answers.
@@ -50,7 +50,6 @@ func newRig(ctx context.Context, o options) (r *rig, err error) {
 	if r.dir, err = os.MkdirTemp("", "reroll-chaos-"); err != nil {
 		return nil, err
 	}
-	r.data = disk{own: o.Disk, folder: r.file("data"), image: r.file("disk.img")}
 	if err := r.start(ctx, o); err != nil {
 		r.stop()
 		return nil, err
@@ -112,9 +111,9 @@ func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []str
 	r.api = "http://" + addresses[5]
 	if !o.Roles {
 		r.api = "http://" + addresses[2]
-		serve := slices.Concat([]string{"serve", "--data-dir", r.data.store(), "--api-address", addresses[2]}, ingest, dispatch)
+		serve := slices.Concat([]string{"serve", "--data-dir", r.file("data"), "--api-address", addresses[2]}, ingest, dispatch)
 		r.add("serve", binary, addresses[1], serve)
-		return r.data.mount(ctx)
+		return nil
 	}
 	if err := r.addNATS(addresses[6], addresses[7]); err != nil {
 		return err
@@ -131,13 +130,18 @@ func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []str
 	return nil
 }
 
-// addNATS adds a server at address, and a link to it.
+// addNATS adds a server at an address, and a link to it.
 func (r *rig) addNATS(address, link string) error {
-	p, err := natsProgram(address, r.file("nats"), r.file("nats.log"))
+	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return err
 	}
-	r.programs = append(r.programs, p)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	env := []string{natsserver.Environment(int(at.Port()), r.file("nats"))}
+	r.programs = append(r.programs, &program{name: "nats", binary: self, env: env, logFile: r.file("nats.log")})
 	r.link = &port.Link{}
 	_, err = r.link.Carry(link, address)
 	return err
@@ -191,9 +195,6 @@ func (r *rig) stop() {
 	}
 	if r.proxy != nil {
 		r.proxy.stop()
-	}
-	if err := r.data.unmount(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "chaos:", err)
 	}
 	if r.keep {
 		fmt.Fprintln(os.Stderr, "chaos: the logs are kept in", r.dir)

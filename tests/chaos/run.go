@@ -30,8 +30,6 @@ type options struct {
 	Weather *weather
 	// Ordeal is done to Reroll instead of the torment, and says when the writer writes. Nil: the torment.
 	Ordeal func(context.Context, *course) error
-	// Disk has the embedded NATS on a file system of its own.
-	Disk bool
 	// Meddle is done once all is quiet. Nil: nothing.
 	Meddle func(context.Context, *world) error
 }
@@ -108,8 +106,6 @@ type course struct {
 	bystander *bystander
 	hot       *hot
 	tormentor *tormentor
-	// found are the faults that nobody can see at the API server.
-	found []fault
 }
 
 // through goes through torment, quiet and judgement.
@@ -133,7 +129,7 @@ func (c *course) through(ctx context.Context) (report, error) {
 		}
 	}
 	pause(ctx, c.options.Sweep+calm)
-	faults := slices.Concat(c.found, c.marks(), c.hot.faults(ctx))
+	faults := slices.Concat(c.marks(), c.hot.faults(ctx))
 	c.rig.keep = len(faults) > 0 && c.options.Meddle == nil
 	return c.report(caughtUp, faults), ctx.Err()
 }

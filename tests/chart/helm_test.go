@@ -1,13 +1,28 @@
 package chart_test
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"flag"
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/tests/line"
 	"github.com/reroll-dev/reroll/tests/tools"
@@ -74,4 +89,101 @@ func valuesCases(t *testing.T) []string {
 		folders[i] = filepath.Dir(f)
 	}
 	return folders
+}
+
+func TestLint(t *testing.T) {
+	for _, folder := range valuesCases(t) {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			if out, err := tool(t, "helm", "lint", "--strict", chart, "--values", folder+"/values.yaml"); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestRenderedIsGolden(t *testing.T) {
+	for _, values := range []string{"default", "full", "split", "hub"} {
+		t.Run(values, func(t *testing.T) {
+			folder := filepath.Join("testdata", values)
+			compareGolden(t, folder+"/rendered.yaml", render(t, "--values", folder+"/values.yaml"))
+		})
+	}
+}
+
+// compareGolden compares a text with a file, or writes the file.
+func compareGolden(t *testing.T, golden, got string) {
+	t.Helper()
+	if *update {
+		line.Must(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	line.Must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(-golden +now; go test ./tests/chart -update accepts it):\n%s", diff)
+	}
+}
+
+func checkService(t *testing.T, service *corev1.Service, labels map[string]string, ports map[string]bool) {
+	t.Helper()
+	for key, value := range service.Spec.Selector {
+		if labels[key] != value {
+			t.Errorf("service %s selects %s=%s, the pod has %q", service.Name, key, value, labels[key])
+		}
+	}
+	for _, port := range service.Spec.Ports {
+		if !ports[port.TargetPort.String()] {
+			t.Errorf("service %s leads to port %s, the pod has %v", service.Name, port.TargetPort.String(), ports)
+		}
+	}
+}
+
+// decode returns the objects of a YAML stream and fails the test on a field or a kind that Kubernetes does not know.
+func decode(t *testing.T, stream string) []runtime.Object {
+	t.Helper()
+	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	reader := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader(stream)))
+	var objects []runtime.Object
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		line.Must(t, err)
+		object, _, err := decoder.Decode(document, nil, nil)
+		if runtime.IsNotRegisteredError(err) {
+			object, err = decodeCustom(document, err)
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		objects = append(objects, object)
+	}
+}
+
+// operators are the groups whose kinds are not Kubernetes's own.
+var operators = []string{"cert-manager.io", "monitoring.coreos.com"}
+
+// decodeCustom decodes an object of these groups, and returns unknown for one of another.
+func decodeCustom(document []byte, unknown error) (runtime.Object, error) {
+	object := &unstructured.Unstructured{}
+	if err := sigsyaml.UnmarshalStrict(document, &object.Object); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(operators, object.GroupVersionKind().Group) {
+		return nil, unknown
+	}
+	return object, nil
+}
+
+var passed = regexp.MustCompile(`(?m)^Test Suites: +([0-9]+) passed, [0-9]+ total$`)
+
+// TestUnits runs the suites of helm/reroll/tests, which say in the words of helm-unittest what a user gets.
+func TestUnits(t *testing.T) {
+	out, err := tool(t, "helm-unittest", "--strict", "--color=false", chart)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if n := passed.FindStringSubmatch(out); n == nil || n[1] == "0" {
+		t.Errorf("no suite has passed:\n%s", out)
+	}
 }

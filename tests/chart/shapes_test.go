@@ -40,23 +40,14 @@ func workloads(t *testing.T, objects []runtime.Object) (found []runner) {
 		switch o := object.(type) {
 		case *appsv1.StatefulSet:
 			found = append(found, runner{o.Name, *o.Spec.Replicas, o.Spec.Template})
-			checkSelector(t, o.Spec.Selector, o.Spec.Template)
 		case *appsv1.Deployment:
 			found = append(found, runner{o.Name, *o.Spec.Replicas, o.Spec.Template})
-			checkSelector(t, o.Spec.Selector, o.Spec.Template)
 		}
 	}
 	if len(found) == 0 {
 		t.Fatal("no workload rendered")
 	}
 	return found
-}
-
-func checkSelector(t *testing.T, s *metav1.LabelSelector, pod corev1.PodTemplateSpec) {
-	t.Helper()
-	if !selects(t, s, pod.Labels) {
-		t.Errorf("%v does not select %v", s, pod.Labels)
-	}
 }
 
 func selects(t *testing.T, s *metav1.LabelSelector, of map[string]string) bool {
@@ -117,7 +108,6 @@ func TestEverythingSelectsOneWorkload(t *testing.T) {
 			if w.replicas > 1 {
 				several++
 			}
-			checkMounts(t, w)
 		}
 		if budgets != several {
 			t.Errorf("%s: %d budgets for %d workloads with several replicas", values, budgets, several)

@@ -113,7 +113,7 @@ func run(ctx context.Context) error {
 	if _, err := kube.Parts(ctx, os.Stdout); err != nil {
 		return err
 	}
-	l, err := line.Start(ctx, line.Options{Progress: os.Stdout})
+	l, err := line.Start(ctx, line.Options{})
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,19 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -26,4 +37,105 @@ func ownLine(t *testing.T, o line.Options) *line.Line {
 	line.Must(t, err)
 	t.Cleanup(l.Stop)
 	return l
+}
+
+// verbs are the ways in which a ConfigMap named app with the data {k: a}, used by the Deployment web, can be written that a data file of tests/scenarios
+// does not have. None of them rolls.
+var verbs = map[string]struct {
+	do func(ctx context.Context, configs corev1client.ConfigMapInterface) error
+	// result is how ingest counts the event of what rolls nothing, which would be so as well if the event got lost. Empty: it is on record as a change.
+	result string
+}{
+	"a dry run stores nothing": {func(ctx context.Context, configs corev1client.ConfigMapInterface) error {
+		_, err := configs.Patch(ctx, "app", types.MergePatchType, []byte(`{"data":{"k":"b"}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}, "DryRun"},
+	"a conflict stores nothing": {func(ctx context.Context, configs corev1client.ConfigMapInterface) error {
+		stale := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "app", ResourceVersion: "1"}}
+		if _, err := configs.Update(ctx, stale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+			return fmt.Errorf("update of an old version: %w", err)
+		}
+		return nil
+	}, "Failed"},
+	"the event of a deletecollection names no object": {func(ctx context.Context, configs corev1client.ConfigMapInterface) error {
+		return configs.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=app"})
+	}, ""},
+}
+
+func TestVerbs(t *testing.T) {
+	for name, test := range verbs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := line.NewRoom(t, shared)
+			r.Config("app", "a")
+			r.Deploy("web", line.Auto, line.FromConfigMap("app"))
+			r.Baselines("web", 1)
+			counted := func() float64 {
+				n, err := shared.Reroll.Metric(t.Context(), "reroll_ingest_events_total", `result="`+test.result+`"`)
+				r.Must(err)
+				return n
+			}
+			deleted := func() bool {
+				changes, err := shared.Reroll.Changes(t.Context(), r.NS)
+				r.Must(err)
+				return slices.ContainsFunc(changes, func(c line.Change) bool {
+					return c.Type == "Deleted" && len(c.Candidates) == 1 && c.Candidates[0].Verb == "deletecollection" && c.Candidates[0].User != ""
+				})
+			}
+			before := counted()
+			r.Must(test.do(t.Context(), r.Client().CoreV1().ConfigMaps(r.NS)))
+			r.AwaitThat("the event", func() bool { return test.result != "" && counted() > before || test.result == "" && deleted() })
+			r.Rolled("web", 0)
+		})
+	}
+}
+
+// TestCausesAndEvent: the record of a reload and its Event say who changed what, and when each step was.
+func TestCausesAndEvent(t *testing.T) {
+	t.Parallel()
+	r := line.NewRoom(t, shared)
+	r.Config("app", "a")
+	r.Deploy("web", line.Auto, line.FromConfigMap("app"))
+	r.Baselines("web", 1)
+	r.Kubectl("patch", "configmap", "app", "--type=merge", "-p", `{"data":{"k":"b","new":"n"}}`, "--as=alice@example.com", "--as-group=system:masters")
+	r.Rolled("web", 1)
+	reload := r.Reloads("web", 1)[0]
+	if len(reload.Causes) != 1 || len(reload.Causes[0].Candidates) != 1 {
+		t.Fatalf("causes of the reload: %+v", reload.Causes)
+	}
+	c := reload.Causes[0]
+	if who := c.Candidates[0]; who.User != "alice@example.com" || who.Basis != "OnlyWriter" || who.AuditID == "" || who.Verb != "patch" {
+		t.Errorf("candidate: %+v", who)
+	}
+	if len(c.Keys) != 2 || c.Keys[0].Key != "k" || c.Keys[0].Op != "Changed" || c.Keys[1].Key != "new" || c.Keys[1].Op != "Added" || c.OldSum == "" || c.OldSum == c.NewSum {
+		t.Errorf("cause: %+v", c)
+	}
+	if c.RequestedAt.IsZero() || c.ReceivedAt.Before(c.RequestedAt) || c.VerifiedAt.Before(c.ReceivedAt) || reload.DecidedAt.Before(c.VerifiedAt) || reload.PatchedAt.Before(reload.DecidedAt) {
+		t.Errorf("times are out of order: %+v", reload)
+	}
+	r.Await("the Event", func(ctx context.Context) error {
+		events, err := r.Client().CoreV1().Events(r.NS).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=web,reason=Reloaded"})
+		if err == nil && !slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+			return e.Type == corev1.EventTypeNormal && strings.Contains(e.Message, "'app' of type 'CONFIGMAP'") && strings.HasSuffix(e.Message, "; changed by alice@example.com")
+		}) {
+			err = fmt.Errorf("events %+v", events.Items)
+		}
+		return err
+	})
+}
+
+// TestForeignHost: anyone who has their own name lead to the loopback reads nothing of an API that tells nobody apart, which is the default.
+func TestForeignHost(t *testing.T) {
+	_, port, _ := strings.Cut(strings.TrimPrefix(shared.Reroll.API, "http://"), ":")
+	for host, want := range map[string]int{"127.0.0.1:" + port: 200, "localhost:" + port: 200, "localhost:6000": 200, "evil.example": 403, "evil.example:" + port: 403} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, shared.Reroll.API+"/api/v1/changes", nil)
+		line.Must(t, err)
+		request.Host = host
+		response, err := http.DefaultClient.Do(request)
+		line.Must(t, err)
+		_ = response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("asked as %s: %s, want %d", host, response.Status, want)
+		}
+	}
 }

@@ -73,12 +73,12 @@ func idOf(item json.RawMessage) json.RawMessage {
 
 // hasAllOf waits until the API has the records that a cluster has itself, each as the cluster has it.
 func (a hubAPI) hasAllOf(ctx context.Context, c *cluster) {
-	c.t.Helper()
+	c.T.Helper()
 	for _, kind := range []string{"changes", "reloads", "workloads"} {
 		path := "/api/v1/" + kind + "?limit=500&cluster=" + c.name
-		must(c.t, line.Poll(ctx, func(ctx context.Context) error {
+		c.Must(line.Poll(ctx, func(ctx context.Context) error {
 			var own, hub struct{ Items []json.RawMessage }
-			if err := errors.Join(c.Reroll.Get(ctx, path, &own), a.Get(ctx, path, &hub)); err != nil {
+			if err := errors.Join(c.Line.Reroll.Get(ctx, path, &own), a.Get(ctx, path, &hub)); err != nil {
 				return err
 			}
 			if len(own.Items) == 0 || len(own.Items) != len(hub.Items) {
@@ -113,7 +113,7 @@ func (a hubAPI) lists(ctx context.Context, t *testing.T, fleet map[string]*clust
 				return fmt.Errorf("cluster %s: %+v", c.Name, c)
 			}
 			var own listing
-			if err := fleet[c.Name].Reroll.Get(ctx, "/api/v1/clusters", &own); err != nil {
+			if err := fleet[c.Name].Line.Reroll.Get(ctx, "/api/v1/clusters", &own); err != nil {
 				return err
 			}
 			if len(own.Items) != 1 {

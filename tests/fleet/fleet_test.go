@@ -38,35 +38,36 @@ func TestFleet(t *testing.T) {
 		fleet[name] = startCluster(ctx, t, name, h)
 	}
 	owner, away, near := fleet["c1"], fleet["c2"], fleet["c3"]
-	must(t, owner.give(ctx, "flags", "0", map[string]string{"reroll.dev/followers": "c2, c3"}))
+	owner.offer("flags", map[string]string{"reroll.dev/followers": "c2, c3"})
 	for i := range followers {
-		away.deploy(ctx, fmt.Sprint("follower-", i), following("flags"))
+		away.deploy(fmt.Sprint("follower-", i), following("flags"))
 	}
 
 	away.link.Set(true)
 	began := time.Now()
-	near.deploy(ctx, "follower", following("flags"))
-	near.refused(ctx, owner)
-	near.followsForATime(ctx, owner)
+	near.deploy("follower", following("flags"))
+	near.refused(owner)
+	near.followsForATime(owner)
 
-	flags := &edited{owner: owner, name: "flags"}
+	flags := &edited{owner, "flags", 0}
 	for range flagged {
-		must(t, flags.edit(ctx))
-		near.waitRolls(ctx, "follower", flags.times)
+		flags.edit()
+		near.waitRolls("follower", flags.times)
 	}
 	for n := range kills {
 		must(t, h.KillLeader(ctx, streams[n%len(streams)], func() error {
 			for _, c := range fleet {
-				c.probe(ctx) // neither the cut nor the hub holds up anybody
+				c.probe() // neither the cut nor the hub holds up anybody
 			}
-			return flags.edit(ctx)
+			flags.edit()
+			return nil
 		}))
-		near.waitRolls(ctx, "follower", flags.times)
+		near.waitRolls("follower", flags.times)
 	}
 	api.warns(ctx, t, away.name)
-	away.probe(ctx)
+	away.probe()
 	for i := range followers {
-		if n := away.rolls(ctx, fmt.Sprint("follower-", i)); n != 0 {
+		if n := away.Rolls(fmt.Sprint("follower-", i)); n != 0 {
 			t.Errorf("a follower that is cut off rolled %d times", n)
 		}
 	}
@@ -76,7 +77,7 @@ func TestFleet(t *testing.T) {
 	must(t, h.KillLeader(ctx, "FOLLOW", func() error { return nil }))
 	mended := time.Now()
 	for i := range followers {
-		away.waitRolls(ctx, fmt.Sprint("follower-", i), 1)
+		away.waitRolls(fmt.Sprint("follower-", i), 1)
 	}
 	t.Logf("the followers had rolled %s after the hub was there again", time.Since(mended).Round(time.Millisecond))
 	api.hasAllOf(ctx, away)
@@ -84,50 +85,50 @@ func TestFleet(t *testing.T) {
 	if t.Logf("the hub had everything after %s", took.Round(time.Millisecond)); took > resumeTime {
 		t.Errorf("more than %s", resumeTime)
 	}
-	must(t, flags.edit(ctx))
+	flags.edit()
 	for i := range followers {
-		away.waitRolls(ctx, fmt.Sprint("follower-", i), 2)
+		away.waitRolls(fmt.Sprint("follower-", i), 2)
 	}
-	near.waitRolls(ctx, "follower", flags.times)
+	near.waitRolls("follower", flags.times)
 	for _, c := range fleet {
-		c.probe(ctx)
-		if n := c.rolls(ctx, "sentinel"); n != c.probes {
+		c.probe()
+		if n := c.Rolls("sentinel"); n != c.probes {
 			t.Errorf("the sentinel of %s rolled %d times for %d edits", c.name, n, c.probes)
 		}
 	}
 	for i := range followers {
-		if n := away.rolls(ctx, fmt.Sprint("follower-", i)); n != 2 {
+		if n := away.Rolls(fmt.Sprint("follower-", i)); n != 2 {
 			t.Errorf("follower %d in c2 rolled %d times, want 1 for all of the cut and 1 after it", i, n)
 		}
 	}
-	if got := near.rolls(ctx, "follower"); got != flags.times {
+	if got := near.Rolls("follower"); got != flags.times {
 		t.Errorf("the follower in c3 rolled %d times, want %d", got, flags.times)
 	}
-	near.followsAnew(ctx, owner)
-	near.followsSecret(ctx, owner)
+	near.followsAnew(owner)
+	near.followsSecret(owner)
 	h.hides(secretContent, "token")
 	for _, c := range fleet {
 		api.hasAllOf(ctx, c)
 	}
 	api.lists(ctx, t, fleet)
-	away.measures(ctx)
+	away.measures()
 }
 
 // measures fails the test unless the cluster, which was cut off for a time, tells of it by the metrics that docs/alerts-and-metrics.md names.
-func (c *cluster) measures(ctx context.Context) {
-	c.t.Helper()
+func (c *cluster) measures() {
+	c.T.Helper()
 	document, err := os.ReadFile("../../docs/alerts-and-metrics.md")
-	must(c.t, err)
+	c.Must(err)
 	documented := regexp.MustCompile("(?m)^\\| `(reroll_forward_\\w+)`").FindAllStringSubmatch(string(document), -1)
-	metrics, err := c.Reroll.Metrics(ctx)
-	must(c.t, err)
+	metrics, err := c.Line.Reroll.Metrics(c.Ctx())
+	c.Must(err)
 	exposed := regexp.MustCompile(`(?m)^# TYPE reroll_forward_`).FindAllString(metrics, -1)
 	if len(exposed) != len(documented) {
-		c.t.Errorf("%d metrics of forwarding, and %d in the document", len(exposed), len(documented))
+		c.T.Errorf("%d metrics of forwarding, and %d in the document", len(exposed), len(documented))
 	}
 	for _, metric := range documented {
 		if !strings.Contains(metrics, "# TYPE "+metric[1]+" ") {
-			c.t.Errorf("%s is not exposed", metric[1])
+			c.T.Errorf("%s is not exposed", metric[1])
 		}
 	}
 }

@@ -1,16 +1,15 @@
 package kube
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/tests/pki"
 )
@@ -26,8 +25,6 @@ type Audit struct {
 	CAPEM []byte
 	// Client is the certificate that the API server shows. Empty: none.
 	Client pki.KeyPair
-	// Token is sent as a bearer token, only over TLS. Empty: none.
-	Token string
 	// Level of the events about writes to ConfigMaps and Secrets. Empty: Metadata.
 	Level auditv1.Level
 	// BatchMaxWait is how long the API server collects events before it sends them. 0: 20 ms.
@@ -38,14 +35,21 @@ type Audit struct {
 	InitialBackoff time.Duration
 }
 
-// flags writes the policy and the webhook's kubeconfig into dir and returns the API server's flags about them.
+// flags writes the policy, which is the one that users install, and the webhook's kubeconfig into dir and returns the API server's flags about them.
 func (a *Audit) flags(dir string) ([]string, error) {
 	if a == nil {
 		return nil, nil
 	}
-	policy, err := yaml.Marshal(a.policy())
+	tests, err := testsDir()
 	if err != nil {
-		return nil, fmt.Errorf("encode the audit policy: %w", err)
+		return nil, err
+	}
+	policy, err := os.ReadFile(filepath.Join(tests, "..", "helm/reroll/files/audit-policy.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	if a.Level != "" {
+		policy = bytes.ReplaceAll(policy, []byte("level: Metadata"), []byte("level: "+a.Level))
 	}
 	policyFile, webhookFile := filepath.Join(dir, "audit-policy.yaml"), filepath.Join(dir, "audit-webhook.kubeconfig")
 	if err := os.WriteFile(policyFile, policy, 0o600); err != nil {
@@ -72,51 +76,10 @@ func (a *Audit) flags(dir string) ([]string, error) {
 	return flags, nil
 }
 
-// policy reports writes to ConfigMaps and Secrets and what the Secrets Store CSI driver rotates, except those to the system's namespaces and the root certificate that every
-// namespace gets: the policy that users install.
-func (a *Audit) policy() auditv1.Policy {
-	configs := func(resources ...string) []auditv1.GroupResources {
-		return []auditv1.GroupResources{{Resources: resources}}
-	}
-	rotations := auditv1.GroupResources{Group: "secrets-store.csi.x-k8s.io", Resources: []string{"secretproviderclasspodstatuses"}}
-	level := a.Level
-	if level == "" {
-		level = auditv1.LevelMetadata
-	}
-	return auditv1.Policy{
-		TypeMeta:          metav1.TypeMeta{APIVersion: auditv1.SchemeGroupVersion.String(), Kind: "Policy"},
-		OmitManagedFields: true,
-		OmitStages:        []auditv1.Stage{auditv1.StageRequestReceived, auditv1.StageResponseStarted},
-		Rules: []auditv1.PolicyRule{
-			{
-				Level:     auditv1.LevelNone,
-				Users:     []string{"system:serviceaccount:kube-system:root-ca-cert-publisher"},
-				Resources: configs("configmaps"),
-			},
-			{
-				Level:      auditv1.LevelNone,
-				Namespaces: []string{"kube-system", "kube-public", "kube-node-lease"},
-				Resources:  append(configs("configmaps", "secrets"), rotations),
-			},
-			{
-				Level:     level,
-				Verbs:     []string{"create", "update", "patch", "delete", "deletecollection"},
-				Resources: configs("configmaps", "secrets"),
-			},
-			{
-				Level:     auditv1.LevelMetadata,
-				Verbs:     []string{"update", "patch"},
-				Resources: []auditv1.GroupResources{rotations},
-			},
-			{Level: auditv1.LevelNone},
-		},
-	}
-}
-
 func (a *Audit) kubeconfig() clientcmdapi.Config {
 	return kubeconfig("audit",
 		&clientcmdapi.Cluster{Server: a.URL, CertificateAuthorityData: a.CAPEM},
-		&clientcmdapi.AuthInfo{ClientCertificateData: a.Client.CertPEM, ClientKeyData: a.Client.KeyPEM, Token: a.Token},
+		&clientcmdapi.AuthInfo{ClientCertificateData: a.Client.CertPEM, ClientKeyData: a.Client.KeyPEM},
 	)
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // build makes parts in dir.
@@ -25,7 +27,7 @@ func (b build) all(ctx context.Context, missing kit) error {
 		return nil
 	}
 	fmt.Fprintf(b.progress, "kube: building %s of Kubernetes %s into %s\n", names(missing), b.versions.kubernetes, b.dir)
-	staging, err := b.staging()
+	staging, err := os.MkdirTemp(b.dir, ".build-")
 	if err != nil {
 		return err
 	}
@@ -55,20 +57,6 @@ func names(sources kit) string {
 	return strings.Join(list, ", ")
 }
 
-// staging makes an empty folder next to the results, after removing those of builds that were cut short; we hold the lock.
-func (b build) staging() (string, error) {
-	old, err := filepath.Glob(filepath.Join(b.dir, ".build-*"))
-	if err != nil {
-		return "", err
-	}
-	for _, dir := range old {
-		if err := os.RemoveAll(dir); err != nil {
-			return "", err
-		}
-	}
-	return os.MkdirTemp(b.dir, ".build-")
-}
-
 // module builds parts of one module into a folder. Flags that the tests' own builds do not have, such as -trimpath, would have the go command
 // compile every package once more for the product. With more garbage than usual the compiler needs a tenth less time.
 func (b build) module(ctx context.Context, module string, parts kit, into string) error {
@@ -90,4 +78,31 @@ func (b build) module(ctx context.Context, module string, parts kit, into string
 		return fmt.Errorf("%w\n%s", err, strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
 	}
 	return nil
+}
+
+// lock takes the lock on file, waiting for another process that has it, and returns what gives it back. The lock ends with the
+// process in any case.
+func lock(file string) (unlock func(), err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", file, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// pause waits for d, or returns why ctx ended before.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,8 +21,6 @@ import (
 type Options struct {
 	// Dir is where the cluster keeps its files. It must be empty or absent. Empty: a temporary one, which Stop removes.
 	Dir string
-	// Progress receives messages about what Parts builds. Nil: standard error.
-	Progress io.Writer
 	// Audit has the API server report writes. Nil: no audit.
 	Audit *Audit
 	// APIServerFlags stand after the API server's own and win over them.
@@ -47,7 +44,7 @@ type Cluster struct {
 	client          kubernetes.Interface
 
 	mu        sync.Mutex
-	processes map[Part]*process
+	processes map[Part]*Program
 	stopped   bool
 	// attached is set for a control plane that another process has started and stops.
 	attached bool
@@ -69,9 +66,6 @@ const startTimeout = 3 * time.Minute
 // Start starts a cluster and returns when it is ready for use; building the parts comes first if need be. The cluster lives until
 // Stop, however ctx ends. Where REROLL_RIG names a shared control plane, Start returns that one.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	if options.Progress == nil {
-		options.Progress = os.Stderr
-	}
 	if dir := SharedDir(); dir != "" {
 		c, err := attach(ctx, dir, options)
 		if err != nil {
@@ -79,13 +73,13 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		}
 		return c, nil
 	}
-	binaries, err := Parts(ctx, options.Progress)
+	binaries, err := Parts(ctx, os.Stderr)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready after %s", startTimeout))
 	defer cancel()
-	c := &Cluster{options: options, binaries: binaries, processes: map[Part]*process{}}
+	c := &Cluster{options: options, binaries: binaries, processes: map[Part]*Program{}}
 	if err := c.start(ctx); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("start a cluster: %w", err)
@@ -116,7 +110,7 @@ func (c *Cluster) Stop() {
 	}
 	c.stopped = true
 	for _, p := range c.processes {
-		p.kill()
+		p.Kill()
 	}
 	if c.options.Dir == "" && c.dir != "" {
 		_ = os.RemoveAll(c.dir)
@@ -162,7 +156,7 @@ func (c *Cluster) reservePorts(context.Context) error {
 func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }
 
 // launch runs a part with args. A part that runs already must not be launched again.
-func (c *Cluster) launch(part Part, args ...string) (*process, error) {
+func (c *Cluster) launch(part Part, args ...string) (*Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped {
@@ -171,7 +165,7 @@ func (c *Cluster) launch(part Part, args ...string) (*process, error) {
 	if p := c.processes[part]; p != nil && p.running() {
 		return nil, fmt.Errorf("start %s: it runs already", part)
 	}
-	p, err := startProcess(string(part), c.binaries.Path(part), args, c.file("logs"))
+	p, err := StartProgram(c.binaries.Path(part), args, c.file("logs"))
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +174,7 @@ func (c *Cluster) launch(part Part, args ...string) (*process, error) {
 }
 
 // process returns the process of a part that was launched.
-func (c *Cluster) process(part Part) *process {
+func (c *Cluster) process(part Part) *Program {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.processes[part]

@@ -31,7 +31,7 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return await(ctx, p, httpOK(client+"/readyz"))
+	return p.Await(ctx, httpOK(client+"/readyz"))
 }
 
 // StartAPIServer starts the API server on its port, with its old data, and returns when it is ready. Start has done so already: this
@@ -45,7 +45,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context, more ...string) error {
 	if err != nil {
 		return err
 	}
-	return await(ctx, p, c.apiReady)
+	return p.Await(ctx, c.apiReady)
 }
 
 func (c *Cluster) apiServerFlags() []string {
@@ -81,7 +81,7 @@ func (c *Cluster) StopAPIServer(ctx context.Context) error {
 }
 
 // KillAPIServer ends the API server at once, as a crash would: audit events that it holds are lost.
-func (c *Cluster) KillAPIServer() { c.process(APIServer).kill() }
+func (c *Cluster) KillAPIServer() { c.process(APIServer).Kill() }
 
 // startControllers starts the programs that act on objects; they need not be ready at once.
 func (c *Cluster) startControllers(context.Context) error {

@@ -154,7 +154,7 @@ func getParts(ctx context.Context, progress io.Writer, of func(module string) ki
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return Binaries{}, err
 	}
-	unlock, err := lock(ctx, filepath.Join(b.dir, ".lock"), progress)
+	unlock, err := lock(filepath.Join(b.dir, ".lock"))
 	if err != nil {
 		return Binaries{}, err
 	}

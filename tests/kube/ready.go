@@ -16,8 +16,8 @@ import (
 // poll is how often readiness is looked at.
 const poll = 50 * time.Millisecond
 
-// await waits until check returns nil. It returns an error with the end of p's log when p ends or ctx does.
-func await(ctx context.Context, p *process, check func(context.Context) error) error {
+// Await waits until check returns nil. It returns an error with the end of the log when the program ends or ctx does.
+func (p *Program) Await(ctx context.Context, check func(context.Context) error) error {
 	for {
 		err := check(ctx)
 		if err == nil {
@@ -86,14 +86,14 @@ func (c *Cluster) addNodes(ctx context.Context) error {
 // awaitControllers waits until the controllers work, which shows in the service account of the default namespace, and until kwok does,
 // which shows in the nodes.
 func (c *Cluster) awaitControllers(ctx context.Context) error {
-	err := await(ctx, c.process(ControllerManager), func(ctx context.Context) error {
+	err := c.process(ControllerManager).Await(ctx, func(ctx context.Context) error {
 		return c.hasServiceAccount(ctx, metav1.NamespaceDefault)
 	})
 	if err != nil {
 		return err
 	}
 	if !c.options.OwnNodes {
-		if err := await(ctx, c.process(Kwok), c.nodesReady); err != nil {
+		if err := c.process(Kwok).Await(ctx, c.nodesReady); err != nil {
 			return err
 		}
 	}

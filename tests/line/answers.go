@@ -6,57 +6,41 @@ import (
 	"time"
 )
 
+// named is a config or a workload.
+type named struct{ Kind, Namespace, Name string }
+
 // Reload is what the REST API says about a reload, as far as tests read it.
 type Reload struct {
-	ID       string `json:"id"`
-	Workload struct {
-		Kind, Namespace, Name string
-	} `json:"workload"`
-	Outcome    string    `json:"outcome"`
-	Message    string    `json:"message"`
-	Strategy   string    `json:"strategy"`
-	Causes     []Cause   `json:"causes"`
-	Generation int64     `json:"generation"`
-	DecidedAt  time.Time `json:"decidedAt"`
-	PatchedAt  time.Time `json:"patchedAt"`
+	ID, Outcome, Message, Strategy string
+	Workload                       named
+	Causes                         []Cause
+	DecidedAt, PatchedAt           time.Time
 }
 
 // Cause is one cause of a Reload.
 type Cause struct {
-	ChangeID string `json:"changeID"`
-	Config   struct {
-		Kind, Namespace, Name string
-	} `json:"config"`
-	Why    string `json:"why"`
-	OldSum string `json:"oldSum"`
-	NewSum string `json:"newSum"`
-	Keys   []struct {
-		Key, Op string
-	} `json:"keys"`
-	Candidates  []Candidate `json:"candidates"`
-	Source      string      `json:"source"`
-	RequestedAt time.Time   `json:"requestedAt"`
-	ReceivedAt  time.Time   `json:"receivedAt"`
-	VerifiedAt  time.Time   `json:"verifiedAt"`
+	ChangeID, OldSum, NewSum, Source    string
+	Config                              named
+	Keys                                []struct{ Key, Op string }
+	Candidates                          []Candidate
+	RequestedAt, ReceivedAt, VerifiedAt time.Time
 }
 
 // Candidate is an actor who may have made a change.
-type Candidate struct {
-	User         string    `json:"user"`
-	FieldManager string    `json:"fieldManager"`
-	UserAgent    string    `json:"userAgent"`
-	Verb         string    `json:"verb"`
-	AuditID      string    `json:"auditID"`
-	Time         time.Time `json:"time"`
-	Basis        string    `json:"basis"`
+type Candidate struct{ User, Verb, AuditID, Basis string }
+
+// Change is what the REST API says about a change. A Sum is empty if there is no content.
+type Change struct {
+	ID, Type, Source string
+	Config           named
+	Old, New         struct{ Sum string }
+	Candidates       []Candidate
 }
 
 // page is a list of the REST API.
 type page[T any] struct {
-	Items    []T `json:"items"`
-	Metadata struct {
-		Continue string `json:"continue"`
-	} `json:"metadata"`
+	Items    []T
+	Metadata struct{ Continue string }
 }
 
 // Reloads returns the reloads of a namespace, newest first.
@@ -81,19 +65,32 @@ func all[T any](ctx context.Context, r *Reroll, path string, query url.Values) (
 	}
 }
 
+// Changes returns the changes in a namespace, newest first, without baselines.
+func (r *Reroll) Changes(ctx context.Context, namespace string) ([]Change, error) {
+	return all[Change](ctx, r, "/api/v1/changes", url.Values{"namespace": {namespace}})
+}
+
 // workload is what the REST API says about a workload, as far as tests read it.
 type workload struct {
-	Workload     struct{ Name string } `json:"workload"`
-	Dependencies []struct {
-		Config  struct{ Name string } `json:"config"`
-		Handled *struct{}             `json:"handled"`
-	} `json:"dependencies"`
+	Workload     named
+	Dependencies []struct{ How string }
+	Problems     []string
+	Hold         Hold
+}
+
+// Hold is what holds back a workload.
+type Hold struct{ Reason, Message string }
+
+// deployment returns a Deployment.
+func (r *Reroll) deployment(ctx context.Context, namespace, name string) (w workload, err error) {
+	err = r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+name, &w)
+	return w, err
 }
 
 // baselines returns how many of the configs that w depends on it has a baseline for, and whether that is all of them.
 func (w workload) baselines() (n int, complete bool) {
 	for _, d := range w.Dependencies {
-		if d.Handled != nil {
+		if d.How != "" {
 			n++
 		}
 	}
@@ -102,21 +99,21 @@ func (w workload) baselines() (n int, complete bool) {
 
 // Baselines returns how many configs of a Deployment have a baseline.
 func (r *Reroll) Baselines(ctx context.Context, namespace, deployment string) (int, error) {
-	var w workload
-	if err := r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+deployment, &w); err != nil {
-		return 0, err
-	}
+	w, err := r.deployment(ctx, namespace, deployment)
 	n, _ := w.baselines()
-	return n, nil
+	return n, err
 }
 
 // Problems returns what Reroll says is wrong with a Deployment.
 func (r *Reroll) Problems(ctx context.Context, namespace, deployment string) ([]string, error) {
-	var w struct {
-		Problems []string `json:"problems"`
-	}
-	err := r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+deployment, &w)
+	w, err := r.deployment(ctx, namespace, deployment)
 	return w.Problems, err
+}
+
+// Hold returns what holds back a Deployment; the zero Hold if nothing does.
+func (r *Reroll) Hold(ctx context.Context, namespace, deployment string) (Hold, error) {
+	w, err := r.deployment(ctx, namespace, deployment)
+	return w.Hold, err
 }
 
 // Settled returns the names of the workloads of a namespace that have a baseline for every config that they depend on, and how
@@ -131,20 +128,4 @@ func (r *Reroll) Settled(ctx context.Context, namespace string) (names []string,
 		}
 	}
 	return names, open, err
-}
-
-// Hold is what holds back a workload.
-type Hold struct {
-	Reason  string    `json:"reason"`
-	Message string    `json:"message"`
-	Due     time.Time `json:"until"`
-}
-
-// Hold returns what holds back a Deployment; the zero Hold if nothing does.
-func (r *Reroll) Hold(ctx context.Context, namespace, deployment string) (Hold, error) {
-	var w struct {
-		Hold Hold `json:"hold"`
-	}
-	err := r.Get(ctx, "/api/v1/workloads/"+ClusterName+"/"+namespace+"/Deployment/"+deployment, &w)
-	return w.Hold, err
 }

@@ -8,57 +8,35 @@ import (
 	"github.com/reroll-dev/reroll/tests/pki"
 )
 
-// certificates are those of the audit webhook: a server's for reroll and a client's for the API server.
+// certificates are those of the audit webhook: a server's for reroll, in files of a folder, and a client's for the API server.
 type certificates struct {
-	ca                              []byte
-	client                          pki.KeyPair
-	serverCert, serverKey, clientCA string
+	ca     []byte
+	client pki.KeyPair
+	dir    string
 }
 
-func makeCertificates(dir, cluster string) (certificates, error) {
-	ca, err := pki.NewCA("audit")
-	if err != nil {
-		return certificates{}, err
-	}
+// The files of a server's certificate, and of the CA that has issued it and its clients'.
+const serverCert, serverKey, clientCA = "server.crt", "server.key", "client-ca.crt"
+
+func issue(ca *pki.CA, dir, cluster string) (c certificates, err error) {
+	c = certificates{ca: ca.CertPEM(), dir: dir}
 	server, err := ca.Server("reroll", "127.0.0.1", "localhost")
 	if err != nil {
-		return certificates{}, err
+		return c, err
 	}
-	client, err := ca.Client(cluster + ".audit.reroll.dev")
-	if err != nil {
-		return certificates{}, err
+	if c.client, err = ca.Client(cluster + ".audit.reroll.dev"); err != nil {
+		return c, err
 	}
-	c := certificates{
-		ca: ca.CertPEM(), client: client,
-		serverCert: filepath.Join(dir, "server.crt"), serverKey: filepath.Join(dir, "server.key"), clientCA: filepath.Join(dir, "client-ca.crt"),
+	for name, content := range map[string][]byte{serverCert: server.CertPEM, serverKey: server.KeyPEM, clientCA: c.ca} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
-	for file, content := range map[string][]byte{
-		c.serverCert: server.CertPEM, c.serverKey: server.KeyPEM, c.clientCA: ca.CertPEM(),
-		filepath.Join(dir, clientCert): client.CertPEM, filepath.Join(dir, clientKey): client.KeyPEM,
-	} {
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			return certificates{}, err
-		}
-	}
-	return c, nil
-}
-
-// The files of the API server's certificate, for who sends in its name.
-const clientCert, clientKey = "client.crt", "client.key"
-
-// readCertificates reads what makeCertificates has made in a directory.
-func readCertificates(dir string) (certificates, error) {
-	c := certificates{
-		serverCert: filepath.Join(dir, "server.crt"), serverKey: filepath.Join(dir, "server.key"), clientCA: filepath.Join(dir, "client-ca.crt"),
-	}
-	var errs [3]error
-	c.ca, errs[0] = os.ReadFile(c.clientCA)
-	c.client.CertPEM, errs[1] = os.ReadFile(filepath.Join(dir, clientCert))
-	c.client.KeyPEM, errs[2] = os.ReadFile(filepath.Join(dir, clientKey))
-	return c, errors.Join(errs[:]...)
+	return c, err
 }
 
 // flags are those of an ingest that knows its cluster by certificate.
-func (c certificates) flags() []string {
-	return []string{"--set", "ingest.tlsCert=" + c.serverCert, "--set", "ingest.tlsKey=" + c.serverKey, "--set", "ingest.tlsClientCA=" + c.clientCA}
+func (c certificates) flags() (flags []string) {
+	for setting, name := range map[string]string{"tlsCert": serverCert, "tlsKey": serverKey, "tlsClientCA": clientCA} {
+		flags = append(flags, "--set", "ingest."+setting+"="+filepath.Join(c.dir, name))
+	}
+	return flags
 }

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 )
 
 // pieceSize is how many characters of content make a piece of it.
@@ -39,4 +43,28 @@ func forms(content string) map[string]string {
 		all[fmt.Sprintf("as base64 at offset %d", shift)] = encoded[4 : len(encoded)-4]
 	}
 	return all
+}
+
+// PiecesInFiles returns where pieces of content are in the files below a folder. Unless a file has the name as well, the
+// search proves nothing, which is an error. Files may go meanwhile.
+func PiecesInFiles(folder, content, name string) (found []string, err error) {
+	named := false
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && entry.IsDir() {
+			return nil
+		}
+		data, readErr := os.ReadFile(path)
+		if errors.Is(readErr, fs.ErrNotExist) {
+			return nil
+		}
+		named = named || bytes.Contains(data, []byte(name))
+		for _, form := range Pieces(content, data) {
+			found = append(found, form+" in "+path)
+		}
+		return errors.Join(err, readErr)
+	})
+	if !named {
+		err = errors.Join(err, fmt.Errorf("the files in %s do not even name %s: the search proves nothing", folder, name))
+	}
+	return found, err
 }

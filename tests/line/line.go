@@ -7,13 +7,16 @@ package line
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -31,8 +34,6 @@ type Options struct {
 	Flags []string
 	// Environment is added to that of reroll.
 	Environment []string
-	// Progress receives the messages of long builds. Empty: standard error.
-	Progress io.Writer
 }
 
 // Line is a running cluster with its reroll.
@@ -90,12 +91,17 @@ func (l *Line) start(ctx context.Context, o Options) error {
 
 // startSource starts a cluster that sends its audit events to an address, or takes the shared one, which sends them to an address of its own.
 func (l *Line) startSource(ctx context.Context, o Options, ingest *string) (files certificates, err error) {
+	var ca *pki.CA
 	if dir := kube.SharedDir(); dir != "" {
-		if files, *ingest, err = readShared(dir); err != nil {
-			return files, fmt.Errorf("use the shared control plane: %w", err)
-		}
-	} else if files, err = makeCertificates(l.dir, o.Cluster); err != nil {
-		return files, fmt.Errorf("make certificates: %w", err)
+		ca, *ingest, err = readShared(dir)
+	} else {
+		ca, err = pki.NewCA("audit")
+	}
+	if err == nil {
+		files, err = issue(ca, l.dir, o.Cluster)
+	}
+	if err != nil {
+		return files, fmt.Errorf("prepare the audit feed: %w", err)
 	}
 	return files, l.startKube(ctx, o, files, *ingest)
 }
@@ -109,7 +115,7 @@ func (l *Line) startKube(ctx context.Context, o Options, files certificates, ing
 	audit.URL = "https://" + ingest + "/v1/audit/" + o.Cluster
 	audit.CAPEM, audit.Client = files.ca, files.client
 	l.sender = sender{ca: files.ca, pair: files.client, ingest: ingest, cluster: o.Cluster}
-	o.Kube.Audit, o.Kube.Progress = &audit, o.Progress
+	o.Kube.Audit = &audit
 	if l.Kube, err = kube.Start(ctx, o.Kube); err != nil {
 		return fmt.Errorf("start the cluster: %w", err)
 	}
@@ -139,3 +145,55 @@ func (l *Line) Stop() {
 
 // DataDir is where reroll's embedded NATS keeps its files.
 func (l *Line) DataDir() string { return filepath.Join(l.dir, "data") }
+
+// Barrier waits until the dispatcher of the line has nothing in flight in a namespace: every write before the call is decided, and what follows from that
+// is done or held back.
+func (l *Line) Barrier(ctx context.Context, namespace string) error {
+	err := Poll(ctx, func(ctx context.Context) error {
+		var pending error
+		for _, r := range append([]*Reroll{l.Dispatch, l.Reroll}, l.replicas...) { // one that does not lead is not ready for it
+			if r == nil || r.PID() == 0 {
+				continue
+			}
+			code, answer, err := r.Probe(ctx, "/barrier?namespace="+namespace)
+			if err == nil && code == http.StatusOK {
+				return nil
+			}
+			pending = errors.Join(pending, err, fmt.Errorf("%d: %s", code, answer))
+		}
+		return pending
+	})
+	if err != nil {
+		return fmt.Errorf("barrier of namespace %s: %w", namespace, err)
+	}
+	return nil
+}
+
+// suiteTime bounds the start of a line and all tests on it.
+const suiteTime = time.Hour
+
+// Main runs the tests of a package on one line, which it puts into shared, and ends the process. prepare, if not nil, comes before the tests.
+func Main(m *testing.M, shared **Line, o Options, prepare func(ctx context.Context, l *Line) error) {
+	code, err := onLine(m, shared, o, prepare)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func onLine(m *testing.M, shared **Line, o Options, prepare func(ctx context.Context, l *Line) error) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), suiteTime)
+	defer cancel()
+	l, err := Start(ctx, o)
+	if err != nil {
+		return 1, err
+	}
+	defer l.Stop()
+	if *shared = l; prepare != nil {
+		if err := prepare(ctx, l); err != nil {
+			return 1, err
+		}
+	}
+	return m.Run(), nil
+}

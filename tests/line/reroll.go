@@ -113,9 +113,6 @@ func (r *Reroll) Start(extra ...string) error {
 // SetEnvironment sets what the processes that are started from now on have in their environment besides that of the caller.
 func (r *Reroll) SetEnvironment(environment []string) { r.environment = environment }
 
-// Use makes another binary that of the processes that are started from now on.
-func (r *Reroll) Use(binary string) { r.binary = binary }
-
 // Kill ends the process as a crash would.
 func (r *Reroll) Kill() {
 	if r.process == nil {

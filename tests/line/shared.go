@@ -2,12 +2,16 @@ package line
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
@@ -26,8 +30,12 @@ func Share(ctx context.Context) (cluster *kube.Cluster, dir string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	files, err := makeCertificates(parent, ClusterName)
+	ca, err := pki.NewCA("audit")
 	if err != nil {
+		return nil, "", err
+	}
+	files, err := issue(ca, parent, ClusterName)
+	if err = errors.Join(err, os.WriteFile(filepath.Join(parent, caKey), ca.KeyPEM(), 0o600)); err != nil {
 		return nil, "", fmt.Errorf("make certificates: %w", err)
 	}
 	cluster, err = kube.Start(ctx, kube.Options{
@@ -57,12 +65,25 @@ func keepLog(l *Line) {
 	_ = os.WriteFile(filepath.Join(kube.SharedDir(), "logs", name), []byte(l.Reroll.Log()), 0o600)
 }
 
+// caKey has the key of the CA of the audit feed.
+const caKey = "ca.key"
+
 // readShared reads what a line needs to receive the events of the shared control plane.
-func readShared(dir string) (files certificates, ingest string, err error) {
+func readShared(dir string) (ca *pki.CA, ingest string, err error) {
 	parent := filepath.Dir(dir)
-	if files, err = readCertificates(parent); err != nil {
-		return files, "", err
+	if ca, err = pki.ReadCA(filepath.Join(parent, clientCA), filepath.Join(parent, caKey)); err != nil {
+		return nil, "", err
 	}
 	address, err := os.ReadFile(filepath.Join(parent, ingestFile))
-	return files, string(address), err
+	return ca, string(address), err
+}
+
+// Commit returns the commit of the sources around the working directory: 12 hexadecimal digits, with "-dirty" behind them if files of it
+// were edited since, or "unknown" where git does not tell. A report that names it can be made again.
+func Commit(ctx context.Context) string {
+	output, err := exec.CommandContext(ctx, "git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(output))
 }

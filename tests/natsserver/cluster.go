@@ -47,6 +47,12 @@ type member struct {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
+// Environment makes a program that calls ServeMember a server of its own at a port of the loopback address, with its files in store.
+func Environment(port int, store string) string {
+	text, _ := json.Marshal(member{Name: "alone", Store: store, Client: port}) // which has nothing that cannot be written
+	return memberVariable + "=" + string(text)
+}
+
 // ServeMember runs a server until the process is ended, if the environment says so. Otherwise it returns false.
 func ServeMember() bool {
 	var m member
@@ -67,6 +73,7 @@ func ServeMember() bool {
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
 	<-end
 	s.Shutdown()
+	s.WaitForShutdown()
 	return true
 }
 
@@ -85,7 +92,9 @@ func newMember(m member, routes []*url.URL) (*server.Server, error) {
 		}
 	}
 	o.ServerName, o.Port, o.StoreDir, o.Routes = m.Name, m.Client, m.Store, routes
-	o.Cluster = server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: m.Peer, NoAdvertise: true} // nobody goes around a link in between
+	if o.Cluster.NoAdvertise = true; len(routes) > 0 { // nobody goes around a link in between
+		o.Cluster.Name, o.Cluster.Host, o.Cluster.Port = "three", "127.0.0.1", m.Peer
+	}
 	return server.NewServer(o)
 }
 
@@ -222,23 +231,4 @@ func (c *Cluster) KillLeader(ctx context.Context, stream string, meanwhile func(
 	}
 	c.Kill(name)
 	return errors.Join(meanwhile(), c.waitOther(ctx, stream, name), c.Start(name))
-}
-
-// AskToStepDown asks the leader to step down, and waits until another one leads.
-func (c *Cluster) AskToStepDown(ctx context.Context, stream string) error {
-	name, err := c.Leader(ctx, stream)
-	if err != nil {
-		return err
-	}
-	asks, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	answer, err := c.Conn.RequestWithContext(asks, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
-	if err != nil {
-		return fmt.Errorf("%s leads: %w", name, err)
-	}
-	var said struct{ Success bool }
-	if err := json.Unmarshal(answer.Data, &said); err != nil || !said.Success {
-		return fmt.Errorf("the leader of %s answered %s", stream, answer.Data)
-	}
-	return c.waitOther(ctx, stream, name)
 }

@@ -7,14 +7,16 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"testing/fstest"
 
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -80,7 +82,7 @@ func (n *node) importImages(ctx context.Context) error {
 		readerImage:     {program: filepath.Join(n.dir, "reader"), entrypoint: "/reader"},
 		pauseImage:      {program: pauseFile(n.dir), entrypoint: "/pause"},
 		// As the Dockerfile has it.
-		rerollImage: {program: binary, entrypoint: "/reroll", folder: "var/lib/reroll/", user: fmt.Sprintf("%[1]d:%[1]d", nobody)},
+		rerollImage: {program: binary, entrypoint: "/reroll", folder: "var/lib/reroll", user: fmt.Sprintf("%[1]d:%[1]d", nobody)},
 	} {
 		file := filepath.Join(n.dir, filepath.Base(i.program)+".tar")
 		content, err := i.archive(name)
@@ -103,70 +105,43 @@ type image struct {
 	libraries                         []string
 }
 
-// layer returns the file system.
-func (i image) layer() ([]byte, error) {
-	content, err := os.ReadFile(i.program)
-	if err != nil {
-		return nil, err
-	}
-	entries := []entry{{&tar.Header{Name: i.entrypoint[1:], Mode: 0o755}, content}}
+// archive returns the image as `docker save` would write it.
+func (i image) archive(name string) ([]byte, error) {
+	files := fstest.MapFS{}
 	if i.folder != "" {
-		entries = append(entries, entry{&tar.Header{Name: i.folder, Typeflag: tar.TypeDir, Mode: 0o755, Uid: nobody, Gid: nobody}, nil})
+		files[i.folder] = &fstest.MapFile{Mode: fs.ModeDir | 0o755, Sys: &tar.Header{Uid: nobody, Gid: nobody}}
 	}
+	sources := map[string]string{i.entrypoint: i.program}
 	for _, file := range i.libraries {
-		content, err := os.ReadFile(file)
+		sources[file] = file
+	}
+	for to, from := range sources {
+		content, err := os.ReadFile(from)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, entry{&tar.Header{Name: file[1:], Mode: 0o755}, content})
+		files[to[1:]] = &fstest.MapFile{Data: content, Mode: 0o755}
 	}
-	return pack(entries)
-}
-
-// archive returns the image as `docker save` would write it.
-func (i image) archive(name string) ([]byte, error) {
-	layer, err := i.layer()
+	layer, err := pack(files)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(layer)
 	config, err := json.Marshal(map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux",
 		"config": map[string]any{"User": i.user, "Entrypoint": []string{i.entrypoint}},
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + hex.EncodeToString(sum[:])}},
+		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(layer))}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := json.Marshal([]any{map[string]any{"Config": "config.json", "RepoTags": []string{name}, "Layers": []string{"layer.tar"}}})
-	if err != nil {
-		return nil, err
-	}
-	return pack([]entry{
-		{&tar.Header{Name: "layer.tar", Mode: 0o644}, layer},
-		{&tar.Header{Name: "config.json", Mode: 0o644}, config},
-		{&tar.Header{Name: "manifest.json", Mode: 0o644}, manifest},
-	})
+	manifest := fmt.Sprintf(`[{"Config": "config.json", "RepoTags": [%q], "Layers": ["layer.tar"]}]`, name)
+	return pack(fstest.MapFS{"layer.tar": {Data: layer}, "config.json": {Data: config}, "manifest.json": {Data: []byte(manifest)}})
 }
 
-// entry is a file or a folder of a tar.
-type entry struct {
-	header  *tar.Header
-	content []byte
-}
-
-func pack(entries []entry) ([]byte, error) {
+// pack makes a tar.
+func pack(files fs.FS) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, e := range entries {
-		e.header.Size = int64(len(e.content))
-		if err := w.WriteHeader(e.header); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(e.content); err != nil {
-			return nil, err
-		}
-	}
-	err := w.Close()
+	err := errors.Join(w.AddFS(files), w.Close())
 	return b.Bytes(), err
 }

@@ -31,7 +31,7 @@ const (
 type node struct {
 	kube     *kube.Cluster
 	dir      string
-	programs []*program
+	programs []*kube.Program
 	parts    kube.Binaries
 }
 
@@ -51,10 +51,19 @@ func startNode(ctx context.Context, dir string) (*node, error) {
 	return n, nil
 }
 
+// start runs a program.
+func (n *node) start(path string, args ...string) (*kube.Program, error) {
+	p, err := kube.StartProgram(path, args, n.dir)
+	if err == nil {
+		n.programs = append(n.programs, p)
+	}
+	return p, err
+}
+
 // stop ends what was started. Containers end with the namespace.
 func (n *node) stop() {
 	for _, p := range n.programs {
-		p.end()
+		p.Kill()
 	}
 	if n.kube != nil {
 		n.kube.Stop()
@@ -97,11 +106,15 @@ func (n *node) startRuntime(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := n.start("containerd", "--config="+config)
+	program, err := exec.LookPath("containerd")
 	if err != nil {
 		return err
 	}
-	return p.await(ctx, func(ctx context.Context) error {
+	p, err := n.start(program, "--config="+config)
+	if err != nil {
+		return err
+	}
+	return p.Await(ctx, func(ctx context.Context) error {
 		_, err := n.ctr(ctx, "version")
 		return err
 	})
@@ -162,7 +175,7 @@ func (n *node) startKubelet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.await(ctx, func(ctx context.Context) error {
+	return p.Await(ctx, func(ctx context.Context) error {
 		_, err := n.kube.Client().CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
 		return err
 	})
@@ -190,7 +203,7 @@ func (n *node) startServices(context.Context) error {
 // awaitReady waits until the node says that it is ready, and all its programs run.
 func (n *node) awaitReady(ctx context.Context) error {
 	for _, p := range n.programs {
-		err := p.await(ctx, func(ctx context.Context) error {
+		err := p.Await(ctx, func(ctx context.Context) error {
 			found, err := n.kube.Client().CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
 			if err != nil {
 				return err

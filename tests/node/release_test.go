@@ -75,7 +75,7 @@ func (s *site) explain() {
 		s.t.Logf("%s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	for _, p := range s.programs {
-		s.t.Log(p.tail())
+		s.t.Log(p.Tail())
 	}
 }
 

@@ -3,8 +3,6 @@ package roll
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -22,18 +20,7 @@ import (
 
 var cluster *rig.Cluster
 
-func TestMain(m *testing.M) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-	defer cancel()
-	var err error
-	if cluster, err = rig.Start(ctx, rig.Options{ControlPlaneOnly: true}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	cluster.Stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { rig.Main(m, &cluster, rig.Options{ControlPlaneOnly: true}) }
 
 // own is Reroll's own namespace in these tests.
 const own = "default"

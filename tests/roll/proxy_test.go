@@ -3,15 +3,22 @@ package roll
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	rig "github.com/reroll-dev/reroll/tests/kube"
+	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // proxy stands between a process and the API server. Once it is told to, it lets a number of requests pass and fails all others: for
@@ -35,7 +42,7 @@ type proxy struct {
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
 	p := &proxy{left: -1}
-	p.Kubeconfig = rig.Between(t, cluster.RESTConfig(), func(forward *httputil.ReverseProxy) http.Handler {
+	p.Kubeconfig = between(t, cluster.RESTConfig(), func(forward *httputil.ReverseProxy) http.Handler {
 		p.forward = forward
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			passes, reaches := p.take(r)
@@ -116,4 +123,24 @@ func (p *proxy) live() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left = -1
+}
+
+// between lets a test stand between a process and the API server, which takes the process for the user of config. It returns the kubeconfig for the
+// process. Requests go through what handler makes of the way to the API server.
+func between(t testing.TB, config *rest.Config, handler func(forward *httputil.ReverseProxy) http.Handler) (kubeconfigFile string) {
+	t.Helper()
+	target, err := url.Parse(config.Host)
+	line.Must(t, err)
+	forward := httputil.NewSingleHostReverseProxy(target)
+	forward.Transport, err = rest.TransportFor(config)
+	line.Must(t, err)
+	forward.ErrorLog = log.New(io.Discard, "", 0) // watches end in the middle
+	server := httptest.NewServer(handler(forward))
+	t.Cleanup(func() {
+		server.CloseClientConnections() // watches would continue
+		server.Close()
+	})
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	line.Must(t, os.WriteFile(file, fmt.Appendf(nil, "{current-context: p, contexts: [{name: p, context: {cluster: p}}], clusters: [{name: p, cluster: {server: %q}}]}", server.URL), 0o600))
+	return file
 }

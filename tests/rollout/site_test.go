@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -199,4 +200,14 @@ func (s *site) held(reason string, n int) (message string) {
 		return nil
 	})
 	return message
+}
+
+// shared is the line of all tests, each of which has a namespace of its own there.
+var shared *line.Line
+
+func TestMain(m *testing.M) {
+	line.Main(m, &shared, line.Options{
+		Kube:  kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Flags: []string{"--set", "debounce.window=100ms", "--set=rolloutLimits.haltOnFailure=true"},
+	}, nil)
 }

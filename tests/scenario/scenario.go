@@ -1,8 +1,12 @@
 package scenario
 
 import (
+	"crypto/sha1"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -149,4 +153,30 @@ func carries(got, want string) bool {
 		}
 	}
 	return true
+}
+
+// Case is a scenario with the process that it needs.
+type Case struct {
+	Scenario
+	// Flags and Env are those of reroll. In them, {name} is the real name of one of Namespaces.
+	Flags []string `json:"flags,omitempty"`
+	Env   []string `json:"env,omitempty"`
+	// Namespaces have the labels of namespaces that exist before reroll starts.
+	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
+	// Pods says that the case is about workloads whose pods run.
+	Pods bool `json:"pods,omitempty"`
+}
+
+// Group names the reroll process that c needs: cases of the same name share one.
+func (c Case) Group() string { return strings.Join(append(slices.Clone(c.Flags), c.Env...), " ") }
+
+// Alone reports whether c stops reroll, so that no other case can run next to it.
+func (c Case) Alone() bool {
+	return slices.ContainsFunc(c.Steps, func(s Step) bool { return s.Down || s.Kill })
+}
+
+// StakaterHash is what Stakater Reloader marks a workload with for a content, whose entries are such as a=1.
+func StakaterHash(entries ...string) string {
+	sum := sha1.Sum([]byte(strings.Join(slices.Sorted(slices.Values(entries)), ";")))
+	return hex.EncodeToString(sum[:])
 }

@@ -38,7 +38,6 @@ func TestParse(t *testing.T) {
 		"sight of no expression":  {"expect:", "see: [{object: Job/a, has: {spec: [{x: '~('}]}}], expect:", "missing closing"},
 		"kill of nothing":         {"expect:", "down: true, kill: true, expect:", "cannot be killed"},
 		"mark of nothing":         {"steps:", "marks: [{workload: Deployment/web}]\nsteps:", "nothing"},
-		"too large":               {"it is good", strings.Repeat("x", 64<<10), "bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

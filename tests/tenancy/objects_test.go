@@ -45,13 +45,8 @@ func (who *tenant) secret(name, password string, annotations map[string]string) 
 // deploy creates a Deployment without pods that refers to the ConfigMap app of its namespace.
 func (who *tenant) deploy(as kubernetes.Interface, ns, name string, annotations, marks map[string]string) {
 	who.T.Helper()
-	labels := map[string]string{"app": name}
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
-	d.Spec.Replicas, d.Spec.Selector = new(int32), &metav1.LabelSelector{MatchLabels: labels}
-	d.Spec.Template.ObjectMeta = metav1.ObjectMeta{Labels: labels, Annotations: marks}
-	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "example.com/main", EnvFrom: []corev1.EnvFromSource{{
-		ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}},
-	}}}}
+	d := line.Deployment(ns, name, annotations, line.FromConfigMap("app"))
+	d.Spec.Replicas, d.Spec.Template.Annotations = new(int32), marks
 	_, err := as.AppsV1().Deployments(ns).Create(who.Ctx(), d, metav1.CreateOptions{})
 	who.Must(err)
 }
@@ -63,15 +58,25 @@ func (who *tenant) deployment(ns, name string) *appsv1.Deployment {
 	return d
 }
 
+// exactly returns nil if a number is as it should be, an error to wait for if it is less, and one to give up if it is more.
+func exactly(what string, got, want int64) error {
+	err := fmt.Errorf("%s: %d, want %d", what, got, want)
+	switch {
+	case got > want:
+		return line.Stop(err)
+	case got < want:
+		return err
+	}
+	return nil
+}
+
 // generations waits until Deployments have that generation.
 func (who *tenant) generations(ns string, want int64, names ...string) {
 	who.T.Helper()
-	who.Await("it to come", func(context.Context) error {
+	who.Await("the rolls", func(context.Context) error {
 		for _, name := range names {
-			if got := who.deployment(ns, name).Generation; got > want {
-				return line.Stop(fmt.Errorf("%s/%s has generation %d, want %d", ns, name, got, want))
-			} else if got < want {
-				return fmt.Errorf("%s/%s has generation %d, want %d", ns, name, got, want)
+			if err := exactly("the generation of "+ns+"/"+name, who.deployment(ns, name).Generation, want); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -97,7 +102,7 @@ func (who *tenant) record(token, ns, deployment string, n int) (w workload) {
 			return err
 		}
 		for _, d := range w.Dependencies {
-			if d["handled"] == nil {
+			if d["how"] == nil {
 				return fmt.Errorf("%s has no baseline of %v", deployment, d["config"])
 			}
 		}
@@ -114,12 +119,5 @@ func (who *tenant) rollTheirs(n int64) {
 	who.T.Helper()
 	who.edit(who.owner(), who.theirs, fmt.Sprint("by its owner, ", n))
 	who.generations(who.theirs, n+1, "web")
-	who.Await("it to come", func(context.Context) error {
-		if got := len(who.reloads(who.theirs)); got < int(n) {
-			return fmt.Errorf("%d reloads are on record, want %d", got, n)
-		} else if got > int(n) {
-			return line.Stop(fmt.Errorf("%d reloads are on record, want %d", got, n))
-		}
-		return nil
-	})
+	who.Await("the record", func(context.Context) error { return exactly("reloads", int64(len(who.reloads(who.theirs))), n) })
 }

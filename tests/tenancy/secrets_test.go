@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -24,14 +23,12 @@ func (who *tenant) said(deployment, secret string) string {
 	w := who.record(who.token, who.own, deployment, 2)
 	w.Dependencies = slices.DeleteFunc(w.Dependencies, func(d map[string]any) bool { return !strings.Contains(fmt.Sprint(d["config"]), who.theirs) })
 	for _, d := range w.Dependencies {
-		if handled, ok := d["handled"].(map[string]any); ok {
-			delete(handled, "at")
-		}
+		delete(d, "appliedAt")
 	}
 	text, err := json.Marshal(w)
 	who.Must(err)
 	query := url.Values{"configNamespace": {who.theirs}, "configKind": {"Secret"}, "configName": {secret}}
-	code, answer := who.ask(who.token, http.MethodGet, pathOf(who.own, deployment)+"?"+query.Encode(), nil)
+	code, answer := who.ask(who.token, pathOf(who.own, deployment)+"?"+query.Encode())
 	var of struct {
 		Explanations json.RawMessage `json:"explanations"`
 	}

@@ -1,9 +1,9 @@
 package tenancy
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -60,40 +61,29 @@ func newTenant(t *testing.T) *tenant {
 	return who
 }
 
-// ask sends a request to the REST API with a token, again while it is told to ask less often.
-func (who *tenant) ask(token, method, path string, body any) (code int, answer string) {
+// ask reads a path of the REST API with a token, again while it is told to ask less often.
+func (who *tenant) ask(token, path string) (code int, answer string) {
 	who.T.Helper()
-	var sent []byte
-	if body != nil {
-		var err error
-		sent, err = json.Marshal(body)
-		who.Must(err)
-	}
-	for {
-		request, err := http.NewRequestWithContext(who.Ctx(), method, shared.Reroll.API+path, bytes.NewReader(sent))
+	who.Await("an answer", func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, shared.Reroll.API+path, nil)
 		who.Must(err)
 		request.Header.Set("Authorization", "Bearer "+token)
-		request.Header.Set("Content-Type", "application/json")
 		response, err := http.DefaultClient.Do(request)
 		who.Must(err)
 		said, err := io.ReadAll(response.Body)
-		who.Must(err)
-		who.Must(response.Body.Close())
-		if response.StatusCode != http.StatusTooManyRequests {
-			return response.StatusCode, string(said)
+		who.Must(errors.Join(err, response.Body.Close()))
+		if code, answer = response.StatusCode, string(said); code == http.StatusTooManyRequests {
+			return errors.New(answer)
 		}
-		select {
-		case <-time.After(time.Second):
-		case <-who.Ctx().Done():
-			who.Must(who.Ctx().Err())
-		}
-	}
+		return nil
+	})
+	return code, answer
 }
 
 // read reads a path of the REST API with a token.
 func (who *tenant) read(token, path string, into any) error {
 	who.T.Helper()
-	code, answer := who.ask(token, http.MethodGet, path, nil)
+	code, answer := who.ask(token, path)
 	if code != http.StatusOK {
 		return fmt.Errorf("GET %s: %d %s", path, code, answer)
 	}
@@ -113,4 +103,22 @@ func (who *tenant) changes(ns string) []line.Change {
 	var page struct{ Items []line.Change }
 	who.Must(who.read(warden, "/api/v1/changes?limit=500&namespace="+ns, &page))
 	return page.Items
+}
+
+// shared is the line of all tests, each of which has namespaces of its own there. Nothing acts on objects but Reroll, which is all that is tried.
+var shared *line.Line
+
+// warden is the token of a user who may do everything, to see what is on record.
+var warden string
+
+func TestMain(m *testing.M) {
+	line.Main(m, &shared, line.Options{
+		Kube:  kube.Options{ControlPlaneOnly: true, Audit: &kube.Audit{InitialBackoff: time.Second}},
+		Flags: []string{"--set", "debounce.window=100ms", "--set", "api.auth=token"},
+	}, func(ctx context.Context, l *line.Line) (err error) {
+		if warden, err = account(ctx, "default", "warden"); err == nil {
+			_, err = l.Kube.Kubectl(ctx, "create", "clusterrolebinding", "warden", "--clusterrole=cluster-admin", "--serviceaccount=default:warden")
+		}
+		return err
+	})
 }

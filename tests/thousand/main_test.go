@@ -8,10 +8,14 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/reroll-dev/reroll/reloader/queue"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -84,4 +88,57 @@ func percentile(took []time.Duration, part float64) time.Duration {
 		return 0
 	}
 	return slices.Sorted(slices.Values(took))[min(len(took)-1, int(part*float64(len(took))))].Round(time.Millisecond / 10)
+}
+
+// world is a hub with its API, the NATS that all members share, each with an account of its own, and an observer of the hub.
+type world struct {
+	*natsserver.Cluster
+	*observer
+	api      *line.Reroll
+	local    string
+	password string
+}
+
+func newWorld(ctx context.Context, t *testing.T, n int) *world {
+	t.Helper()
+	w := &world{password: natsserver.PasswordFile(t), local: startLocal(t, n)}
+	began := time.Now()
+	w.Cluster = natsserver.StartHubCluster(t, clusterNames(n)...)
+	t.Logf("a hub of %d clusters was there after %s", n, since(began))
+	var err error
+	w.api, err = line.StartAPI(ctx, "--set", "nats.url="+w.URL, "--set", "nats.user="+natsserver.HubUser, "--set", "nats.passwordFile="+w.password)
+	must(t, err)
+	t.Cleanup(w.api.Kill)
+	w.observer = observe(ctx, t, login(w.URL, natsserver.HubUser, w.password))
+	return w
+}
+
+// startLocal starts the NATS of all members. It does not wait for the disk: what is measured is the hub.
+func startLocal(t testing.TB, n int) (url string) {
+	t.Helper()
+	t.Helper()
+	var accounts strings.Builder
+	for _, name := range clusterNames(n) {
+		fmt.Fprintf(&accounts, "  %q: { jetstream: enabled, users: [{ user: %q, password: %q }] }\n", name, name, natsserver.Password)
+	}
+	file := filepath.Join(t.TempDir(), "local.conf")
+	must(t, os.WriteFile(file, []byte("jetstream: enabled\naccounts: {\n"+accounts.String()+"}\n"), 0o600))
+	o, err := server.ProcessConfigFile(file)
+	must(t, err)
+	o.Host, o.Port, o.NoSigs, o.NoLog, o.StoreDir, o.JetStreamMaxStore = "127.0.0.1", server.RANDOM_PORT, true, true, t.TempDir(), 64<<30
+	return natsserver.Run(t, o).ClientURL()
+}
+
+// memory logs what each process takes.
+func (w *world) memory(t *testing.T) {
+	t.Helper()
+	pids := map[string]int{"the API": w.api.PID(), "all members and their NATS": os.Getpid()}
+	for _, name := range w.Names() {
+		pids["NATS server "+name] = w.PID(name)
+	}
+	for name, pid := range pids {
+		now, most, err := line.Memory(pid)
+		must(t, err)
+		t.Logf("memory of %s: %d MiB, %d MiB at most", name, now>>20, most>>20)
+	}
 }

@@ -1,83 +1,12 @@
 package watch
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
-
-// everyKind has a workload of every kind, all called app and of ConfigMap c.
-const everyKind = `
-- {apiVersion: apps/v1, kind: Deployment, metadata: {name: app}, spec: {selector: {matchLabels: {app: a}}, template: TEMPLATE}}
-- {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: app}, spec: {selector: {matchLabels: {app: a}}, template: TEMPLATE}}
-- {apiVersion: apps/v1, kind: DaemonSet, metadata: {name: app}, spec: {selector: {matchLabels: {app: a}}, template: TEMPLATE}}
-- {apiVersion: batch/v1, kind: Job, metadata: {name: app}, spec: {template: ONCE}}
-- {apiVersion: batch/v1, kind: CronJob, metadata: {name: app}, spec: {schedule: "@daily", jobTemplate: {spec: {template: ONCE}}}}
-- {apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: app}, spec: {template: TEMPLATE}}
-- {apiVersion: apps.openshift.io/v1, kind: DeploymentConfig, metadata: {name: app}, spec: {selector: {app: a}, template: TEMPLATE}}
-`
-
-// createEveryKind creates them. A resource that is established may need a moment more until it is served.
-func createEveryKind(t *testing.T, namespace string) (refs []reloader.WorkloadRef) {
-	t.Helper()
-	const pod = `{metadata: {labels: {app: a}}, spec: {restartPolicy: POLICY, containers: [{name: main, image: x, envFrom: [{configMapRef: {name: c}}]}]}}`
-	manifest := "apiVersion: v1\nkind: List\nitems:" + strings.NewReplacer("TEMPLATE", strings.Replace(pod, "POLICY", "Always", 1), "ONCE", strings.Replace(pod, "POLICY", "OnFailure", 1)).Replace(everyKind)
-	poll(t, func() error {
-		cmd := shared.Command(t.Context(), "apply", "--namespace="+namespace, "--filename=-")
-		cmd.Stdin = strings.NewReader(manifest)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	})
-	for _, k := range workload.Kinds {
-		refs = append(refs, ref(k.Kind, namespace, "app"))
-	}
-	return refs
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestEveryKindIsWatchedAndRead(t *testing.T) {
-	install(t, rollouts)
-	install(t, deploymentConfigs)
-	ns := shared.Namespace(t)
-	before := createEveryKind(t, ns)
-	f := follow(t, shared.Kubeconfig(), kube.Scope{Rollouts: true})
-	if got := f.in(ns); len(got) != len(before) {
-		t.Errorf("tracked when Watch returned: %q, want one of each kind", got)
-	}
-	later := shared.Namespace(t)
-	f.await(t, []string{ns, later}, append(createEveryKind(t, later), before...)...)
-	for _, r := range before {
-		read, err := f.cluster.Read(t.Context(), r)
-		if err != nil {
-			t.Errorf("read %s: %v", r, err)
-			continue
-		}
-		if diff := cmp.Diff(f.get(r), read); diff != "" {
-			t.Errorf("%s: watched and read differ (-watched +read):\n%s", r, diff)
-		}
-		if !uses("c")(read) {
-			t.Errorf("%s: references %v", r, read.Template.References)
-		}
-	}
-	for _, resource := range []string{"deploy", "sts", "ds", "job", "cronjob", rollouts, deploymentConfigs} {
-		kubectl(t, "delete", "-n", later, resource, "app")
-	}
-	f.await(t, []string{ns, later}, before...)
-}
 
 func TestOptionalKindsComeAndGo(t *testing.T) {
 	ns := shared.Namespace(t)
@@ -123,4 +52,50 @@ func TestOneMalformedRolloutHurtsNoOther(t *testing.T) {
 	}
 	kubectl(t, "patch", "-n", ns, rollouts, "bad", "--type=merge", `-p={"spec":{"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"c"}}]}]}}}}`)
 	f.awaitThat(t, bad, "with its reference once it is mended", uses("c"))
+}
+
+// via is the spec of a Rollout that runs a Deployment's template.
+func via(deployment string) map[string]any {
+	return map[string]any{"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}}
+}
+
+func TestRolloutIsJoinedWithItsDeployment(t *testing.T) {
+	install(t, rollouts)
+	ns := shared.Namespace(t)
+	createDeployment(t, ns, "early", "c")
+	create(t, workload.Rollout, ns, "existing", via("early"))
+	f := follow(t, shared.Kubeconfig(), kube.Scope{Rollouts: true})
+	if w := f.get(ref("Rollout", ns, "existing")); w == nil || !uses("c")(w) || w.Via == nil {
+		t.Errorf("both existed when Watch began: %+v", w)
+	}
+	create(t, workload.Rollout, ns, "after", via("early"))
+	f.awaitThat(t, ref("Rollout", ns, "after"), "with the Deployment that was there", uses("c"))
+
+	create(t, workload.Rollout, ns, "before", via("late"))
+	before := ref("Rollout", ns, "before")
+	f.awaitThat(t, before, "as it is", usesNothing)
+	createDeployment(t, ns, "late", "d")
+	f.awaitThat(t, before, "with the Deployment that came", uses("d"))
+	if w := f.get(before); w.Kind != "Rollout" || w.Via.Name != "late" || w.Selector == "" {
+		t.Errorf("joined: %+v", w)
+	}
+
+	setConfig := `-p=[{"op":"replace","path":"/spec/template/spec/containers/0/envFrom/0/configMapRef/name","value":"e"}]`
+	kubectl(t, "patch", "-n", ns, "deploy", "late", "--type=json", setConfig)
+	f.awaitThat(t, before, "with the Deployment's new template", uses("e"))
+	if read, err := f.cluster.Read(t.Context(), before); err != nil || read.Via == nil || !uses("e")(read) {
+		t.Errorf("Read = %+v, %v", read, err)
+	}
+
+	kubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"early"}}}`)
+	f.awaitThat(t, before, "with another Deployment", uses("c"))
+	kubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"late"}}}`)
+	f.awaitThat(t, before, "with the first again", uses("e"))
+
+	kubectl(t, "delete", "-n", ns, "deploy", "late")
+	f.awaitThat(t, before, "as it is once the Deployment is gone", usesNothing)
+	if read, err := f.cluster.Read(t.Context(), before); err != nil || !usesNothing(read) {
+		t.Errorf("Read = %+v, %v", read, err)
+	}
+	f.awaitThat(t, ref("Rollout", ns, "after"), "as before", uses("c"))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
+	"github.com/reroll-dev/reroll/tests/line"
 )
 
 // permit lets a user watch workloads in one namespace, and nothing else.
@@ -24,7 +25,7 @@ func TestNamedNamespacesNeedNoOtherPermission(t *testing.T) {
 	permit(t, one, "watcher")
 	permit(t, two, "watcher")
 	kubeconfig, err := shared.UserKubeconfig("watcher")
-	must(t, err)
+	line.Must(t, err)
 	inOne, _ := createDeployment(t, one, "app", "c"), createDeployment(t, other, "app", "c")
 	f := follow(t, kubeconfig, kube.Scope{
 		Namespaces: []string{one, two, one}, Rollouts: true,
@@ -44,7 +45,7 @@ func TestNamespaceSelectorFollowsLabels(t *testing.T) {
 	kubectl(t, "label", "ns", chosen, "team=a")
 	kubectl(t, "label", "ns", ignored, "team=a")
 	selector, err := labels.Parse("team in (a,b)")
-	must(t, err)
+	line.Must(t, err)
 	var refs []reloader.WorkloadRef
 	for _, ns := range []string{chosen, later, ignored} {
 		refs = append(refs, createDeployment(t, ns, "app", "c"))

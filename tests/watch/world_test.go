@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -15,10 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
+	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -45,7 +48,7 @@ func follow(t *testing.T, kubeconfig string, scope kube.Scope) *follower {
 		Kubeconfig: kubeconfig, QPS: 1000, Burst: 1000, Scope: scope, Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
 		KeepAnnotation: func(key string) bool { return key == "kept" },
 	})
-	must(t, err)
+	line.Must(t, err)
 	err = f.cluster.Watch(ctx, func(w *workload.Workload) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -55,7 +58,7 @@ func follow(t *testing.T, kubeconfig string, scope kube.Scope) *follower {
 		defer f.mu.Unlock()
 		delete(f.tracked, ref)
 	})
-	must(t, err)
+	line.Must(t, err)
 	return f
 }
 
@@ -110,7 +113,7 @@ func poll(t *testing.T, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	must(t, line.Poll(ctx, func(context.Context) error { return check() }))
+	line.Must(t, line.Poll(ctx, func(context.Context) error { return check() }))
 }
 
 func kubectl(t *testing.T, args ...string) {
@@ -141,7 +144,7 @@ const (
 func create(t *testing.T, kind workload.Kind, namespace, name string, spec map[string]any) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(shared.RESTConfig())
-	must(t, err)
+	line.Must(t, err)
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": kind.Resource.GroupVersion().String(), "kind": kind.Kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
@@ -183,3 +186,33 @@ func uses(config string) func(*workload.Workload) bool {
 
 // usesNothing is a check that a workload has no template that is known.
 func usesNothing(w *workload.Workload) bool { return len(w.Template.Containers) == 0 && w.Via == nil }
+
+// shared is the cluster of all tests. Nothing acts on what is stored there.
+var shared *rig.Cluster
+
+// clientLog has what client-go has logged.
+var clientLog safeBuffer
+
+func TestMain(m *testing.M) {
+	klog.LogToStderr(false)
+	klog.SetOutput(&clientLog)
+	rig.Main(m, &shared, rig.Options{ControlPlaneOnly: true})
+}
+
+// safeBuffer is a buffer that several goroutines may use.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -161,7 +161,7 @@ func (c *comparison) foresee(ctx context.Context, p proposal) (v foreseen, err e
 
 // recordOf is what Reroll would have on record about a workload that is to roll for a config.
 func (c *comparison) recordOf(plan *dialect.Plan, config reloader.Config, by dialect.Decision) *reloader.WorkloadRecord {
-	w, e := plan.Workload, reloader.Edge{Config: config, Why: by.Why, Clause: by.Clause, UsedKeys: by.UsedKeys, Handled: reloader.Handled{Sum: "live"}}
+	w, e := plan.Workload, reloader.Edge{Config: config, Why: by.Why, Clause: by.Clause, UsedKeys: by.UsedKeys, Applied: reloader.Digest{Sum: "live"}}
 	if r, used := w.Template.References.Find(config); used {
 		e.Uses = r.Uses
 	}

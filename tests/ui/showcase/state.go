@@ -16,10 +16,10 @@ func (f *Fleet) workload(a app) reloader.WorkloadRecord {
 	for i, name := range a.configs {
 		e := reloader.Edge{
 			Config: config(a.namespace, name), Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto",
-			Handled: reloader.Handled{KeyID: "k1", Sum: sum(uint64(i)), How: reloader.ReasonReloaded, At: f.Now.Add(-time.Duration(i*37+4) * time.Minute)},
+			Applied: reloader.Digest{KeyID: "k1", Sum: sum(uint64(i))}, How: reloader.ReasonReloaded, At: f.Now.Add(-time.Duration(i*37+4) * time.Minute),
 		}
 		if c := f.newest(a.cluster, e.Config); c != nil && (i > 0 || a.hold == nil) {
-			e.Handled.At = c.VerifiedAt.Add(2 * time.Second)
+			e.At = c.VerifiedAt.Add(2 * time.Second)
 		}
 		keys := keyNames[e.Config.Name]
 		switch {

@@ -6,10 +6,15 @@ package showcase
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -119,3 +124,8 @@ func config(namespace, name string) reloader.Config {
 
 // sum is a made-up fingerprint.
 func sum(n uint64) string { return fmt.Sprintf("%016x%048x", n*0x9e3779b97f4a7c15, n) }
+
+// Handler returns the API with its dashboard over the fleet: everybody may look.
+func (f *Fleet) Handler() (http.Handler, error) {
+	return api.New(api.Options{Records: f.Records, Version: "v0.1.0", Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+}

@@ -61,7 +61,7 @@ export function shownOf(parts: Part[]): Part[] {
 
 // lastRolled is when a workload was last rolled, as far as its record tells.
 export function lastRolled({ rollout, dependencies }: Workload): string | undefined {
-  const times = (dependencies ?? []).flatMap(({ handled }) => (handled?.how === 'Reloaded' ? [handled.at] : []));
+  const times = (dependencies ?? []).flatMap(({ how, appliedAt }) => (how === 'Reloaded' && appliedAt ? [appliedAt] : []));
   return [...times, ...(rollout ? [rollout.startedAt] : [])].sort((a, b) => Date.parse(b) - Date.parse(a))[0];
 }
 

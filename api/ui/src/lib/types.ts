@@ -116,7 +116,8 @@ export interface Dependency {
   why: Reason;
   clause?: string;
   uses?: Use[];
-  handled?: { sum?: string; how: Reason; at: string };
+  how?: Reason;
+  appliedAt?: string;
   pendingChange?: string;
 }
 
