@@ -64,7 +64,7 @@ func (r *reader) is(kind jsontext.Kind, must bool) bool {
 	return false
 }
 
-// members yields the name of each member of an object, whose value is to be read then.
+// members yields the name of each member of an object. The caller reads the value before it takes the next name.
 func (r *reader) members(must bool) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if !r.is(jsontext.KindBeginObject, must) {
