@@ -127,7 +127,7 @@ var Reasons = []ReasonInfo{
 	{ReasonReloadFailed, ends | holds | recorded | deadLetter, "could not reload in its running pods, and an annotation forbids a restart", "Fix the error that `reroll explain` shows, or remove `reroll.dev/http-fallback`. Then `reroll retry`.", "reroll retry {workload}"},
 	{ReasonPaused, ends | holds, "got a new mark, and rolls when its pause period ends", "Wait.", ""},
 	{ReasonPodsNewer, ends | recorded | newest, "has only pods that started after the change", "", ""},
-	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched: the API server refuses permanently, or no container of the pod template can have the mark", "Fix the error that `reroll explain` shows, then `reroll retry`.", "reroll retry {workload}"},
+	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched, because the API server refuses permanently or no container of the pod template can have the mark", "Fix the error that `reroll explain` shows, then `reroll retry`.", "reroll retry {workload}"},
 	{ReasonReloaded, ends | recorded, "got a new mark and rolls", "", ""},
 	{ReasonReloading, holds, "is reloading in its running pods", "Wait.", ""},
 	{ReasonRetrying, holds | lags, "could not be patched yet, and is retried", "Wait. It becomes `Failing` if it lasts.", ""},
