@@ -78,7 +78,7 @@ func TestPagesOfEveryListing(t *testing.T) {
 		for range len(whole) + 1 {
 			page := list[any](t, f, target+join+"limit=2&continue="+cursor)
 			pages = append(pages, page.Items...)
-			if cursor = page.Metadata.Continue; cursor == "" {
+			if cursor = page.Continue; cursor == "" {
 				break
 			}
 		}

@@ -19,7 +19,7 @@ func examples() map[string]any {
 	cart := reloader.WorkloadRef{Kind: "Deployment", Namespace: "shop", Name: "cart"}
 	alice := []reloader.Candidate{{
 		Actor: reloader.Actor{User: "alice", UserAgent: "kubectl/v1.37.1", SourceIP: "10.0.0.7", FieldManager: "kubectl-edit"},
-		Verb:  reloader.VerbPatch, AuditID: "9e2f1c1d-6a0b", Time: at, Basis: reloader.BasisOnlyWriter,
+		Verb:  reloader.VerbPatch, AuditID: "9e2f1c1d-6a0b", Time: at, Sure: true,
 	}}
 	keys := []reloader.KeyChange{{Key: "level", Op: reloader.KeyChanged}}
 	change := reloader.Change{
@@ -80,7 +80,7 @@ func examples() map[string]any {
 		"list-clusters": onePage(view.FromCluster(state, at)),
 		"get-self":      view.Self{Authenticated: true, User: "alice", Groups: []string{"developers"}, Version: "v0.1.0"},
 		"get-stats":     view.Count(records.Figures(), at, at.Add(2*time.Second), func(projection.Subject) bool { return true }),
-		"list-impact":   view.Impacts{List: onePage(view.FromSupposed(supposed)), Complete: true},
+		"list-impact":   onePage(view.FromSupposed(supposed)),
 	}
 }
 

@@ -58,7 +58,7 @@ func TestOneSetNeedsAttention(t *testing.T) {
 		verdict.Frozen:        holds(reloader.ReasonFrozen),
 		verdict.Pending:       func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" },
 		verdict.Invalid:       func(r *reloader.WorkloadRecord) { r.Problems = []string{"reroll.dev/auto: what?"} },
-		verdict.Unreadable:    func(r *reloader.WorkloadRecord) { r.Unreadable = []reloader.Unreadable{{Message: "forbidden"}} },
+		verdict.Unreadable:    func(r *reloader.WorkloadRecord) { r.Missing = []reloader.Missing{{Unreadable: "forbidden"}} },
 		verdict.MissingConfig: func(r *reloader.WorkloadRecord) { r.Missing = []reloader.Missing{{Config: rules}} },
 		verdict.Stalled:       rollout(reloader.ReasonStalled, false),
 		verdict.NotRolledOut:  rollout(reloader.ReasonOvertaken, true),

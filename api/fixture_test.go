@@ -160,7 +160,7 @@ func aChange(n int) reloader.Change {
 		Keys:            []reloader.KeyChange{{Key: "level", Op: reloader.KeyChanged}},
 		Candidates: []reloader.Candidate{{
 			Actor: reloader.Actor{User: "alice", UserAgent: "kubectl/v1.37", SourceIP: "10.0.0.7", FieldManager: "kubectl-edit"},
-			Verb:  reloader.VerbPatch, AuditID: "a-1", Time: start, Basis: reloader.BasisOnlyWriter,
+			Verb:  reloader.VerbPatch, AuditID: "a-1", Time: start, Sure: true,
 		}},
 		Source:      reloader.SourceAudit,
 		RequestedAt: start.Add(time.Duration(n) * time.Second),

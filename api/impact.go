@@ -37,7 +37,7 @@ type listImpactInput struct {
 }
 
 type impactsOutput struct {
-	Body view.Impacts
+	Body view.List[view.Impact]
 }
 
 func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsOutput, error) {
@@ -51,7 +51,7 @@ func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsO
 		}
 	}
 	impacts := make([]view.Impact, 0, min(len(in.Body.Configs), maxImpactConfigs))
-	now, complete := time.Now(), true
+	now := time.Now()
 	general, late := a.warnings(ctx), a.late(now)
 	for _, c := range in.Body.Configs {
 		config := reloader.Config{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
@@ -66,9 +66,8 @@ func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsO
 		impact.Complete = impact.Complete && len(doubts) == 0
 		impact.Warnings = append(impact.Warnings, doubts...)
 		impacts = append(impacts, impact)
-		complete = complete && impact.Complete
 	}
-	return &impactsOutput{Body: view.Impacts{List: view.List[view.Impact]{Items: impacts, Warnings: general}, Complete: complete}}, nil
+	return &impactsOutput{Body: view.List[view.Impact]{Items: impacts, Warnings: general}}, nil
 }
 
 // suppose adds what is on record about a change, as far as it may be shown.

@@ -17,7 +17,7 @@ import (
 // Paging is the parameters that every listing takes.
 type Paging struct {
 	Limit    int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"How many items a page may have."`
-	Continue string `query:"continue" maxLength:"1024" doc:"The cursor metadata.continue of the page before, with the same filters. A cursor expires (410) when what it points at is no longer kept."`
+	Continue string `query:"continue" maxLength:"1024" doc:"The field continue of the page before, with the same filters. A cursor expires (410) when what it points at is no longer kept."`
 }
 
 // listed is the answer of a listing.
@@ -57,7 +57,7 @@ func listing[R, V any](ctx context.Context, a *server, name string, paging Pagin
 		list.Items = append(list.Items, show(item))
 	}
 	if page.Next != "" {
-		list.Metadata.Continue = cursor(page.Next, bound)
+		list.Continue = cursor(page.Next, bound)
 	}
 	return &listed[V]{Body: list}, nil
 }

@@ -171,8 +171,8 @@ func TestCursorOfDroppedRecordsIsGone(t *testing.T) {
 		f.records.AddChange(uint64(n), aChange(n))
 		switch n {
 		case 10: // both point at sequence 6, which is the oldest kept after 15
-			reloads = list[reloader.Reload](t, f, "/api/v1/reloads?limit=5").Metadata.Continue
-			changes = list[view.ChangeRow](t, f, "/api/v1/changes?limit=5").Metadata.Continue
+			reloads = list[reloader.Reload](t, f, "/api/v1/reloads?limit=5").Continue
+			changes = list[view.ChangeRow](t, f, "/api/v1/changes?limit=5").Continue
 		case 15, 16:
 			want := map[int]int{15: http.StatusOK, 16: http.StatusGone}[n]
 			if r, c := f.get(t, "/api/v1/reloads?continue="+reloads).Code, f.get(t, "/api/v1/changes?continue="+changes).Code; r != want || c != want {
@@ -189,7 +189,7 @@ func TestCursorIsBoundToItsListing(t *testing.T) {
 		f.records.AddChange(uint64(n), aChange(n))
 		f.records.PutWorkload(aWorkload("shop", fmt.Sprint(n)))
 	}
-	cursor := list[reloader.Reload](t, f, "/api/v1/reloads?limit=1&name=cart").Metadata.Continue
+	cursor := list[reloader.Reload](t, f, "/api/v1/reloads?limit=1&name=cart").Continue
 	cases := map[string]struct {
 		target string
 		code   int

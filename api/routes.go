@@ -19,7 +19,7 @@ import (
 
 const description = `Who changed which config, which workloads rolled for it, which did not, and why.
 
-Listings come in pages; follow metadata.continue. Changes and reloads are listed newest first, workloads by namespace and name.
+Listings come in pages; follow the field continue. Changes and reloads are listed newest first, workloads by namespace and name.
 Times are RFC 3339. A parameter that is empty says nothing, as if it were absent. Errors are problem documents (RFC 9457): 422 names the parameters that are unknown or cannot be used.
 Fields may be added; clients should ignore those they do not know.
 

@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -43,22 +44,22 @@ func TestWho(t *testing.T) {
 		act  func(w *world)
 		want string
 	}{
-		"one writer": {func(w *world) { w.edit(alice, app, "2") }, "alice OnlyWriter"},
+		"one writer": {func(w *world) { w.edit(alice, app, "2") }, "alice true"},
 		"nobody generates a name that was there before": {func(w *world) {
 			w.stream.hold()
 			w.must(w.delete(alice, app))
 			w.give("app", "2")
 			w.stream.put(w.generated(bob))
 			w.stream.send(w.stream.take()...)
-		}, "alice OnlyWriter"},
-		"two, while nobody ran": {func(w *world) { w.stop(); twice(w); w.start() }, "alice Ambiguous, bob FieldManager"},
+		}, "alice true"},
+		"two, while nobody ran": {func(w *world) { w.stop(); twice(w); w.start() }, "alice false, bob true"},
 		"the feed is late, and a sweep was there before": {func(w *world) {
 			w.stream.hold()
 			w.edit(alice, app, "2")
 			w.pass(3 * time.Minute)
 			w.rolled(web, 1)
 			w.stream.send(w.stream.take()...)
-		}, "alice OnlyWriter"},
+		}, "alice true"},
 		"the hint about the change before comes again": {func(w *world) {
 			again := w.stream.last[appConfig]
 			w.stop()
@@ -66,7 +67,7 @@ func TestWho(t *testing.T) {
 			w.pass(time.Minute)
 			w.stream.send(again)
 			w.start()
-		}, "bob OnlyWriter"},
+		}, "bob true"},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.configure = func(o *dispatcher.Options) { o.SweepInterval = time.Minute }
@@ -77,7 +78,7 @@ func TestWho(t *testing.T) {
 			change, _ := w.store.changesOf(appConfig)
 			var found []string
 			for _, who := range change.Candidates {
-				found = append(found, who.Actor.User+" "+string(who.Basis))
+				found = append(found, fmt.Sprint(who.Actor.User, " ", who.Sure))
 			}
 			if got := strings.Join(slices.Compact(slices.Sorted(slices.Values(found))), ", "); got != test.want {
 				t.Errorf("candidates are %q, want %q", got, test.want)

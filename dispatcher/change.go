@@ -220,7 +220,7 @@ func attributedTo(causes []reloader.Cause, change reloader.Change) (_ []reloader
 
 func sameCandidates(a, b []reloader.Candidate) bool {
 	return slices.EqualFunc(a, b, func(a, b reloader.Candidate) bool {
-		return a.Actor == b.Actor && a.Verb == b.Verb && a.AuditID == b.AuditID && a.Basis == b.Basis
+		return a.Actor == b.Actor && a.Verb == b.Verb && a.AuditID == b.AuditID && a.Sure == b.Sure
 	})
 }
 

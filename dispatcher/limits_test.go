@@ -67,8 +67,8 @@ func TestOneWorkloadHoldsUpNoOther(t *testing.T) {
 			}
 			w.stream.connect(p.Handle)
 			w.edited("2", 1)
-			if record, _ := w.store.recordOf(webNamed("victim")); test.unreadable != (len(record.Unreadable) > 0) {
-				t.Errorf("on record as unreadable: %+v", record.Unreadable)
+			if record, _ := w.store.recordOf(webNamed("victim")); test.unreadable != (len(record.Missing) > 0 && record.Missing[0].Unreadable != "") {
+				t.Errorf("on record as unreadable: %+v", record.Missing)
 			}
 			w.failing(nil)
 			w.pass(quiet)

@@ -105,26 +105,13 @@ type KeyChange struct {
 	Op  KeyOp  `json:"op" enum:"Added,Changed,Removed" doc:"What happened to the key."`
 }
 
-// Basis says why an actor is a candidate for having made a change.
-type Basis string
-
-// The bases, strongest first.
-const (
-	// BasisOnlyWriter: no other write was reported between the last look and this one.
-	BasisOnlyWriter Basis = "OnlyWriter"
-	// BasisFieldManager: several writes were reported, and only this one names the field manager that last wrote the data.
-	BasisFieldManager Basis = "FieldManager"
-	// BasisAmbiguous: several writes were reported and nothing distinguishes them, or an unreported write was the last.
-	BasisAmbiguous Basis = "Ambiguous"
-)
-
 // Candidate is an actor who may have made a change.
 type Candidate struct {
 	Actor
 	Verb    Verb      `json:"verb" doc:"The Kubernetes verb of the request." example:"patch"`
 	AuditID string    `json:"auditID,omitempty" doc:"The request's ID in the audit log. Its client can choose it."`
 	Time    time.Time `json:"time" doc:"When the API server says that the request ended."`
-	Basis   Basis     `json:"basis" enum:"OnlyWriter,FieldManager,Ambiguous" doc:"Why this actor is a candidate: OnlyWriter, no other write was reported; FieldManager, of several writes only this one names the manager that last wrote the data; Ambiguous, nothing distinguishes the writers."`
+	Sure    bool      `json:"sure" doc:"Whether this actor made the change: no other write was reported, or of several writes only this one names the field manager that wrote the data last. If not, any candidate may have made it, or a client whose write was not reported."`
 }
 
 // same reports whether c says what o says, in whatever zone their times are.

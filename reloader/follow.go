@@ -14,34 +14,25 @@ type Want struct {
 	Owner  string `json:"owner"`
 	Target string `json:"target"`
 	// Configs are all that are followed, MaxWanted at most. They are the owner's, as it calls them itself.
-	Configs []Config `json:"configs"`
-	// Numbers has one for each of Configs, which the owner's copies of it repeat. Targets of older versions give none.
-	Numbers []uint64 `json:"numbers,omitempty"`
-}
-
-// Number returns that of the config at a place of Configs; 0 if it has none.
-func (w Want) Number(at int) uint64 {
-	if at >= len(w.Numbers) {
-		return 0
-	}
-	return w.Numbers[at]
+	Configs []Follow `json:"configs"`
 }
 
 // Follow is a config of another cluster that is followed. Number is another one whenever that begins again, so that a copy which repeats it was
 // made for who follows now.
 type Follow struct {
-	Config Config
-	Number uint64
+	Config Config `json:"config"`
+	Number uint64 `json:"number"`
 }
 
 func (w Want) validate() error {
 	if len(w.Configs) > MaxWanted {
 		return fmt.Errorf("%s wants to follow %d configs of %s, more than %d", w.Target, len(w.Configs), w.Owner, MaxWanted)
 	}
-	if len(w.Numbers) > 0 && len(w.Numbers) != len(w.Configs) {
-		return fmt.Errorf("%s wants to follow %d configs of %s, and gives %d numbers", w.Target, len(w.Configs), w.Owner, len(w.Numbers))
+	configs := make([]Config, len(w.Configs))
+	for i, f := range w.Configs {
+		configs[i] = f.Config
 	}
-	return validatePair(w.Owner, w.Target, w.Configs...)
+	return validatePair(w.Owner, w.Target, configs...)
 }
 
 // Copy is what the owner of a config tells another cluster about it: the newest change, which has fingerprints and no content, or why it
@@ -55,7 +46,7 @@ type Copy struct {
 	Change Change `json:"change,omitzero"`
 	// Refused is why the target may not follow, for people; empty if it may.
 	Refused string `json:"refused,omitempty"`
-	// Answers is the number that the target gave for Config when it asked; 0 if it gave none, or if the owner is of an older version.
+	// Answers is the number that the target gave for Config when it asked.
 	Answers uint64 `json:"answers,omitempty"`
 	// At is when the owner decided so.
 	At time.Time `json:"at"`
@@ -99,5 +90,5 @@ func validatePair(owner, target string, configs ...Config) error {
 
 // Equal reports whether w asks for the same as other.
 func (w Want) Equal(other Want) bool {
-	return w.Owner == other.Owner && w.Target == other.Target && slices.Equal(w.Configs, other.Configs) && slices.Equal(w.Numbers, other.Numbers)
+	return w.Owner == other.Owner && w.Target == other.Target && slices.Equal(w.Configs, other.Configs)
 }

@@ -21,22 +21,11 @@ type Position struct {
 
 // Gap is a place where records are missing at the hub.
 type Gap struct {
-	Why     GapReason `json:"reason" enum:"AgedOut,StreamRemade" doc:"AgedOut: the cluster dropped them before they were forwarded. StreamRemade: the cluster lost its own records, or returned to older ones."`
+	Lost    bool      `json:"lost,omitempty" doc:"Whether the cluster lost its own records, or returned to older ones. If not, it dropped them before they were forwarded, since newer ones needed the room."`
 	Records uint64    `json:"count,omitempty" doc:"How many are missing at most. Absent if that is not known."`
 	After   uint64    `json:"after" doc:"The sequence of the last record before the gap."`
 	At      time.Time `json:"at" doc:"When the gap was found."`
 }
-
-// GapReason is why records are missing.
-type GapReason string
-
-// The reasons of gaps.
-const (
-	// GapAgedOut: the cluster dropped them before they were forwarded, since newer ones needed the room.
-	GapAgedOut GapReason = "AgedOut"
-	// GapStreamRemade: the cluster lost its stream, or returned to an earlier state of it.
-	GapStreamRemade GapReason = "StreamRemade"
-)
 
 // maxGaps bounds the gaps of a Position.
 const maxGaps = 32
@@ -44,7 +33,7 @@ const maxGaps = 32
 // WithGap returns p with one more gap. Dropped records that follow a gap found within the last minute extend that gap.
 func (p Position) WithGap(g Gap) Position {
 	gaps := append([]Gap(nil), p.Gaps...)
-	if n := len(gaps); n > 0 && g.Why == GapAgedOut && gaps[n-1].Why == g.Why && g.At.Sub(gaps[n-1].At) < time.Minute {
+	if n := len(gaps); n > 0 && !g.Lost && !gaps[n-1].Lost && g.At.Sub(gaps[n-1].At) < time.Minute {
 		gaps[n-1].Records += g.Records
 	} else {
 		gaps = append(gaps, g)

@@ -13,23 +13,23 @@ import (
 func TestGoldenPosition(t *testing.T) {
 	golden(t, "position", reloader.Position{
 		Of: "HISTORY", UID: "u-9", Stream: at, Sequence: 7, StoredAt: at.Add(time.Minute), Since: 3, Behind: 2, At: at.Add(time.Hour),
-		Gaps: []reloader.Gap{{Why: reloader.GapAgedOut, Records: 3, After: 5, At: at}},
+		Gaps: []reloader.Gap{{Lost: true, Records: 3, After: 5, At: at}},
 	})
 }
 
 // TestGapsAreJoinedAndBounded: a position stays small, however often records are missing.
 func TestGapsAreJoinedAndBounded(t *testing.T) {
 	var p reloader.Position
-	hole := reloader.Gap{Why: reloader.GapAgedOut, Records: 2, After: 5, At: at}
+	hole := reloader.Gap{Records: 2, After: 5, At: at}
 	p = p.WithGap(hole)
 	hole.After, hole.At = 9, at.Add(time.Second)
 	p = p.WithGap(hole)
-	want := []reloader.Gap{{Why: reloader.GapAgedOut, Records: 4, After: 5, At: at}}
+	want := []reloader.Gap{{Records: 4, After: 5, At: at}}
 	if diff := cmp.Diff(want, p.Gaps); diff != "" {
 		t.Error(diff)
 	}
 	for n := range 100 {
-		p = p.WithGap(reloader.Gap{Why: reloader.GapStreamRemade, After: uint64(n), At: at})
+		p = p.WithGap(reloader.Gap{Lost: true, After: uint64(n), At: at})
 	}
 	if n := len(p.Gaps); n != 32 || p.Gaps[n-1].After != 99 {
 		t.Errorf("%d gaps, the last after %d", n, p.Gaps[n-1].After)

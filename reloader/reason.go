@@ -8,59 +8,46 @@ import (
 // Reason is why a workload was or was not reloaded. The list is closed; Reasons describes each.
 type Reason string
 
-// The reasons.
+// The reasons. Reasons says what each means.
 const (
-	// Why a change asks for a reload.
-	ReasonNamed  Reason = "Named"
-	ReasonAuto   Reason = "Auto"
-	ReasonSearch Reason = "Search"
-	// Why a change does not ask for one.
+	// Why a change asks for a reload, and why it does not.
+	ReasonNamed         Reason = "Named"
+	ReasonAuto          Reason = "Auto"
+	ReasonSearch        Reason = "Search"
 	ReasonNotOptedIn    Reason = "NotOptedIn"
 	ReasonNotReferenced Reason = "NotReferenced"
 	ReasonUnselected    Reason = "Unselected"
 	ReasonIgnored       Reason = "Ignored"
-	// ReasonNotShared is that of a config of another namespace.
-	ReasonNotShared Reason = "NotShared"
-	// ReasonKeysUnused is that of a change of keys that do not matter to the workload.
-	ReasonKeysUnused Reason = "KeysUnused"
-	// Outcomes of a reload.
+	ReasonNotShared     Reason = "NotShared"
+	ReasonKeysUnused    Reason = "KeysUnused"
+	// What became of a workload.
 	ReasonReloaded       Reason = "Reloaded"
 	ReasonAlreadyCurrent Reason = "AlreadyCurrent"
 	ReasonPodsNewer      Reason = "PodsNewer"
 	ReasonDryRun         Reason = "DryRun"
-	ReasonRefused        Reason = "Refused"
-	ReasonRetrying       Reason = "Retrying"
 	ReasonBaseline       Reason = "Baseline"
-	// ReasonAppeared is that of a config that was created after pods had started without it.
-	ReasonAppeared Reason = "Appeared"
-	// ReasonDormant is that of a suspended CronJob or Job, and of a finished Job: nothing must be started.
-	ReasonDormant Reason = "Dormant"
-	// ReasonNotified: a webhook was called instead.
-	ReasonNotified Reason = "Notified"
-	// ReasonVerified, ReasonCalled and ReasonRefreshed are those of pods that took the new content without a restart.
-	ReasonVerified  Reason = "Verified"
-	ReasonCalled    Reason = "Called"
-	ReasonRefreshed Reason = "Refreshed"
-	// ReasonReloading: pods are being asked to reload. ReasonReloadFailed: they cannot, and the workload forbids a restart instead.
-	ReasonReloading    Reason = "Reloading"
-	ReasonReloadFailed Reason = "ReloadFailed"
-	// Why a workload that is due is held back.
+	ReasonAppeared       Reason = "Appeared"
+	ReasonDormant        Reason = "Dormant"
+	ReasonNotified       Reason = "Notified"
+	ReasonVerified       Reason = "Verified"
+	ReasonCalled         Reason = "Called"
+	ReasonRefreshed      Reason = "Refreshed"
+	// Why a workload that is due is held back; some are outcomes too.
 	ReasonFrozen           Reason = "Frozen"
 	ReasonPausedByOperator Reason = "PausedByOperator"
 	ReasonOutsideWindow    Reason = "OutsideWindow"
 	ReasonTooSoon          Reason = "TooSoon"
 	ReasonFlapping         Reason = "Flapping"
-	// ReasonLimited: a limit on rolls, which the message names.
-	ReasonLimited Reason = "Limited"
-	// ReasonMissingConfig: something is missing without which no pod of the workload starts.
-	ReasonMissingConfig Reason = "MissingConfig"
-	// ReasonPaused: the mark is written, and the rollout waits for the end of the workload's pause period.
-	ReasonPaused Reason = "Paused"
-	// ReasonFailing is that of a workload that could not be patched again and again.
-	ReasonFailing Reason = "Failing"
-	// ReasonWaitingForStep and ReasonHalted hold back workloads for the rollouts of others.
-	ReasonWaitingForStep Reason = "WaitingForStep"
-	ReasonHalted         Reason = "Halted"
+	ReasonLimited          Reason = "Limited"
+	ReasonMissingConfig    Reason = "MissingConfig"
+	ReasonPaused           Reason = "Paused"
+	ReasonWaitingForStep   Reason = "WaitingForStep"
+	ReasonHalted           Reason = "Halted"
+	ReasonReloading        Reason = "Reloading"
+	ReasonReloadFailed     Reason = "ReloadFailed"
+	ReasonRefused          Reason = "Refused"
+	ReasonRetrying         Reason = "Retrying"
+	ReasonFailing          Reason = "Failing"
 	// How far the rollout is that follows a reload.
 	ReasonRolling            Reason = "Rolling"
 	ReasonRolledOut          Reason = "RolledOut"

@@ -40,21 +40,17 @@ type Hold struct {
 // DeadLetter reports whether h does not end by itself.
 func (h *Hold) DeadLetter() bool { return h != nil && slices.Contains(DeadLetterReasons, h.Reason) }
 
-// Missing is a config that a workload names or refers to and that does not exist, or some of whose keys do not.
+// Missing is a config that a workload names or refers to and that does not exist, some of whose keys do not, or that the dispatcher cannot read.
 type Missing struct {
-	Config   Config   `json:"config" doc:"The config."`
+	Config   Config   `json:"config,omitzero" doc:"The config. Absent if it cannot be said which are not read."`
 	Keys     []string `json:"keys,omitempty" doc:"The keys that it lacks. Absent if the config itself does not exist."`
 	Meant    string   `json:"meant,omitempty" doc:"What was probably meant, and what makes that likely. Absent if no name is near."`
 	Required bool     `json:"required,omitempty" doc:"Whether no pod of the workload starts without it."`
 	Pattern  string   `json:"pattern,omitempty" doc:"The expression, glob or selector that finds no config; config has no name then. Absent if a config is named or referred to."`
 	Clause   string   `json:"clause,omitempty" doc:"The annotation that has the pattern. Absent if there is none."`
-	Awaited  bool     `json:"awaited,omitempty" doc:"Whether the workload waits for it, whatever else has changed."`
-}
-
-// Unreadable is a config that the dispatcher may not or cannot read, so that it sees no change of it.
-type Unreadable struct {
-	Config  Config `json:"config,omitzero" doc:"The config. Absent if it is not one config alone."`
-	Message string `json:"message" doc:"Why, for people."`
+	// Unreadable ones have no other field than Config.
+	Unreadable string `json:"unreadable,omitempty" doc:"Why the dispatcher cannot read it, so that it sees no change of it, for people. Absent if that is not the trouble."`
+	Awaited    bool   `json:"awaited,omitempty" doc:"Whether the workload waits for it, whatever else has changed."`
 }
 
 // WorkloadRecord is what the dispatcher publishes about one opted-in workload: what it depends on and how far it is.
@@ -70,11 +66,10 @@ type WorkloadRecord struct {
 	Keys      string    `json:"countingKeys,omitempty" doc:"The keys of its configs whose change matters, as its annotation lists them. Absent for every key."`
 	Shortened bool      `json:"shortened,omitempty" doc:"Whether the record lacks details, and perhaps the ends of its lists and texts, because it would have been too large."`
 	UpdatedAt time.Time `json:"updatedAt" doc:"When its dispatcher last published it."`
+	Problems  []string  `json:"problems,omitempty" doc:"Faults of the workload's own annotations, for people."`
+	// Missing has the first ones: those that cannot be read, and then the others.
+	Missing []Missing `json:"missing,omitempty" doc:"Configs that the workload names or refers to and that do not exist, lack a key, or cannot be read: the first ones."`
 	Standing
-	// Missing and Unreadable have the first ones.
-	Problems   []string     `json:"problems,omitempty" doc:"Faults of the workload's own annotations, for people."`
-	Missing    []Missing    `json:"missing,omitempty" doc:"Configs that the workload names or refers to and that do not exist, or lack a key: the first ones."`
-	Unreadable []Unreadable `json:"unreadable,omitempty" doc:"Configs that the dispatcher cannot read, so that it sees no change of them: the first ones."`
 }
 
 // Standing is how far a workload is.

@@ -87,7 +87,7 @@ func (r *WorkloadRecord) shorten(most int) {
 			problems = append(problems, cut(p))
 		}
 	}
-	r.Problems, r.Keys, r.Missing, r.Unreadable = problems, "", nil, nil
+	r.Problems, r.Keys, r.Missing = problems, "", nil
 	if r.Hold != nil {
 		hold := *r.Hold
 		hold.Message = cut(hold.Message)

@@ -28,7 +28,7 @@ var (
 		User: "alice", AuthenticatedUser: "ci", UserAgent: "kubectl/v1.37.2 <linux>", SourceIP: "10.0.0.7", FieldManager: "kubectl-edit",
 	}
 	candidate = reloader.Candidate{
-		Actor: alice, Verb: reloader.VerbPatch, AuditID: "0b0e-77", Time: at, Basis: reloader.BasisOnlyWriter,
+		Actor: alice, Verb: reloader.VerbPatch, AuditID: "0b0e-77", Time: at, Sure: true,
 	}
 	before = reloader.Digest{KeyID: "k1", Sum: "aa11", Keys: reloader.KeySumsOf(map[string]string{"a": "1", "b": "2"})}
 	after  = reloader.Digest{KeyID: "k1", Sum: "bb22", Keys: reloader.KeySumsOf(map[string]string{"a": "1", "c": "3"})}
@@ -73,7 +73,7 @@ var (
 		Strategy:  "annotations",
 		Standing:  reloader.Standing{LastReload: "r-1", Rollout: rolledOut, WaitsSince: at.Add(-time.Second), Rolls: 7, Hold: &reloader.Hold{Reason: reloader.ReasonRefused, Message: "forbidden", Since: at, Due: at.Add(time.Minute), Attempts: 12}},
 		UpdatedAt: at,
-		Problems:  []string{"bad pattern"}, Missing: []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps"}}, Unreadable: []reloader.Unreadable{{Config: prices, Message: "forbidden"}},
+		Problems:  []string{"bad pattern"}, Missing: []reloader.Missing{{Config: prices, Keys: []string{"a"}, Meant: "b, which it has", Required: true, Awaited: true, Pattern: "app-*", Clause: "reroll.dev/configmaps", Unreadable: "forbidden"}},
 		Dormant: true,
 		Keys:    "used,*.yaml,!debug*",
 		Edges: []reloader.Edge{{
@@ -95,7 +95,7 @@ var (
 		Hearing: reloader.Hearing{Source: "auto", Sources: []reloader.SourceStatus{{Source: reloader.SourceAudit, Hints: 12, LastAt: at.Add(time.Minute)}}, Feeds: []reloader.FeedStatus{{Address: "10.0.0.1:6443", State: "heard", LastAt: at.Add(2 * time.Minute), Quiet: []reloader.ConfigKind{reloader.Secret}}}, SweptAt: at.Add(3 * time.Minute), Drift: 2},
 		Backlog: reloader.Backlog{Workloads: 5, Pending: 3, Held: map[reloader.Reason]int{reloader.ReasonFrozen: 2}, OldestPendingAt: at.Add(-time.Minute), HintsPending: 41, Freeze: &reloader.Pause{Namespace: "shop", Selector: "app=cart", Reason: "release", Until: at.Add(2 * time.Hour), By: "alice", Since: at}, Pauses: []reloader.Pause{{Namespace: "shop", Selector: "app=cart", Until: at.Add(3 * time.Hour), Reason: "sale", By: "bob", Since: at}}, Windows: []reloader.Window{{Schedule: "0 22 * * 1-5 6h", Open: true, Next: at.Add(4 * time.Hour)}}, ControlProblem: "ConfigMap reroll-control: control.yaml: unknown field"},
 	}
-	wholeWant = reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Config{prices}, Numbers: []uint64{1795323600000000000}}
+	wholeWant = reloader.Want{Owner: "blue", Target: "green", Configs: []reloader.Follow{{Config: prices, Number: 1795323600000000000}}}
 	wholeCopy = reloader.Copy{Owner: "blue", Target: "green", Config: prices, Change: wholeChange, Refused: "no", Answers: 1795323600000000000, At: at}
 )
 

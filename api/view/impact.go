@@ -26,12 +26,6 @@ type Impact struct {
 	Warnings      []string           `json:"warnings" nullable:"false" doc:"What may be missing from this answer, or wrong in it, for people."`
 }
 
-// Impacts says what would roll if each of several configs changed now.
-type Impacts struct {
-	List[Impact]
-	Complete bool `json:"complete" doc:"Whether every item is complete."`
-}
-
 // ImpactedWorkload is a workload that a change would reach.
 type ImpactedWorkload struct {
 	Cluster    string               `json:"cluster" doc:"The cluster that the workload is in, which follows the config if that is another's."`

@@ -15,14 +15,9 @@ import (
 
 // List is one page of a listing.
 type List[T any] struct {
-	Items    []T          `json:"items" nullable:"false" doc:"The page's items, in the listing's order."`
-	Metadata ListMetadata `json:"metadata"`
-	Warnings []string     `json:"warnings" nullable:"false" doc:"What may be missing from this answer, for people. Empty if it is complete."`
-}
-
-// ListMetadata says where a listing continues.
-type ListMetadata struct {
-	Continue string `json:"continue,omitempty" doc:"Pass this as the parameter continue, with the same filters, to get the next page. Absent on the last page."`
+	Items    []T      `json:"items" nullable:"false" doc:"The page's items, in the listing's order."`
+	Continue string   `json:"continue,omitempty" doc:"Pass this as the parameter continue, with the same filters, to get the next page. Absent on the last page."`
+	Warnings []string `json:"warnings" nullable:"false" doc:"What may be missing from this answer, for people. Empty if it is complete."`
 }
 
 // Self is who asks, and which build answers.

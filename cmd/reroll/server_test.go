@@ -69,7 +69,7 @@ func (f *fleet) change(id string, kind reloader.ChangeType, config reloader.Conf
 	}
 	if user != "" {
 		c.Candidates = []reloader.Candidate{{
-			Actor: reloader.Actor{User: user, UserAgent: "kubectl/v1.37\x1b[31m", SourceIP: "10.0.0.7"}, Verb: reloader.VerbPatch, Time: now, Basis: reloader.BasisOnlyWriter,
+			Actor: reloader.Actor{User: user, UserAgent: "kubectl/v1.37\x1b[31m", SourceIP: "10.0.0.7"}, Verb: reloader.VerbPatch, Time: now, Sure: true,
 		}}
 	}
 	f.records.AddChange(f.next, c)
@@ -88,7 +88,7 @@ func (f *fleet) reload(id, change string) {
 		DecidedAt: now, PatchedAt: now, LatencySeconds: 1.5,
 		Causes: []reloader.Cause{{
 			ChangeID: change, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "settings"}, Why: reloader.ReasonAuto,
-			Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}}}, RequestedAt: now.Add(-1500 * time.Millisecond),
+			Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}, Sure: true}}, RequestedAt: now.Add(-1500 * time.Millisecond),
 		}},
 		Rollout: &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: now, EndedAt: now},
 	})

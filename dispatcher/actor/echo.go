@@ -47,11 +47,11 @@ func requestOf(h reloader.Hint) (number uint64, known bool) {
 }
 
 // add adds the author of one request. A request that is both seen by a watch and reported counts once.
-func add(all []Author, a Author) []Author {
-	if slices.ContainsFunc(all, func(o Author) bool { return same(o, a) || seenOf(a, o) }) {
+func add(all []reloader.Candidate, a reloader.Candidate) []reloader.Candidate {
+	if slices.ContainsFunc(all, func(o reloader.Candidate) bool { return same(o, a) || seenOf(a, o) }) {
 		return all
 	}
-	all = slices.DeleteFunc(all, func(o Author) bool { return seenOf(o, a) })
+	all = slices.DeleteFunc(all, func(o reloader.Candidate) bool { return seenOf(o, a) })
 	if len(all) >= maxAuthors {
 		return all
 	}
@@ -59,9 +59,9 @@ func add(all []Author, a Author) []Author {
 }
 
 // seenOf reports whether seen is no more than what a watch, which knows neither user nor request, may have seen of the request of told.
-func seenOf(seen, told Author) bool {
+func seenOf(seen, told reloader.Candidate) bool {
 	manager := seen.Actor.FieldManager
 	return anonymous(seen) && !anonymous(told) && (manager == "" || names(told.Actor, manager))
 }
 
-func anonymous(a Author) bool { return a.Actor.User == "" && a.AuditID == "" }
+func anonymous(a reloader.Candidate) bool { return a.Actor.User == "" && a.AuditID == "" }

@@ -20,17 +20,6 @@ const (
 	slack = 10 * time.Second
 )
 
-// Author is a user or client that may have made a change, by one request.
-type Author struct {
-	Actor   reloader.Actor
-	Verb    reloader.Verb
-	AuditID string
-	At      time.Time
-	// Sure reports whether it made the change: no other write was reported between the two looks, or it alone names the field manager that
-	// wrote the data last.
-	Sure bool
-}
-
 // Found is a change as the look found it.
 type Found struct {
 	// ChangeID names the change, and At is when the live object had been read.
@@ -52,7 +41,7 @@ type Attribution struct {
 	Source                  reloader.Source
 	RequestedAt, ReceivedAt time.Time
 	// Authors are in the order of the hints. If none is sure, any of them may have made the change, or another one whose hint was lost.
-	Authors []Author
+	Authors []reloader.Candidate
 }
 
 // Attribute returns who made a change that a look has found. hints are those since the look before. before are the attributions of earlier changes of
@@ -84,15 +73,15 @@ func (a Attribution) with(found Found, hints []reloader.Hint) Attribution {
 }
 
 // Author returns the one that made the change most likely: the last one that is sure, else the last one; false if there is none.
-func (a Attribution) Author() (Author, bool) {
-	var found *Author
+func (a Attribution) Author() (reloader.Candidate, bool) {
+	var found *reloader.Candidate
 	for i, o := range a.Authors {
-		if found == nil || !found.Sure && o.Sure || found.Sure == o.Sure && !o.At.Before(found.At) {
+		if found == nil || !found.Sure && o.Sure || found.Sure == o.Sure && !o.Time.Before(found.Time) {
 			found = &a.Authors[i]
 		}
 	}
 	if found == nil {
-		return Author{}, false
+		return reloader.Candidate{}, false
 	}
 	return *found, true
 }
@@ -109,19 +98,21 @@ func ledTo(h reloader.Hint, before []Attribution) bool {
 		return false
 	}
 	return slices.ContainsFunc(before, func(b Attribution) bool {
-		return slices.ContainsFunc(b.Authors, func(o Author) bool { return same(o, authorOf(h)) && o.At.Equal(h.Time) })
+		return slices.ContainsFunc(b.Authors, func(o reloader.Candidate) bool { return same(o, authorOf(h)) && o.Time.Equal(h.Time) })
 	})
 }
 
-func authorOf(h reloader.Hint) Author {
-	return Author{Actor: h.Actor, Verb: h.Verb, AuditID: h.AuditID, At: h.Time}
+func authorOf(h reloader.Hint) reloader.Candidate {
+	return reloader.Candidate{Actor: h.Actor, Verb: h.Verb, AuditID: h.AuditID, Time: h.Time}
 }
 
-func same(a, b Author) bool { return a.Actor == b.Actor && a.AuditID == b.AuditID && a.Verb == b.Verb }
+func same(a, b reloader.Candidate) bool {
+	return a.Actor == b.Actor && a.AuditID == b.AuditID && a.Verb == b.Verb
+}
 
 // weigh finds out which authors are sure. If the data was written after all of their requests, or before them, another client wrote it, whose hint
 // is lost or still to come.
-func weigh(authors []Author, found Found) {
+func weigh(authors []reloader.Candidate, found Found) {
 	named, wrote := 0, false
 	for _, a := range authors {
 		if names(a.Actor, found.Manager) {
@@ -129,14 +120,14 @@ func weigh(authors []Author, found Found) {
 		}
 		wrote = wrote || mayHaveWritten(a, found)
 	}
-	one := !slices.ContainsFunc(authors, func(a Author) bool { return a.Actor.Name() != authors[0].Actor.Name() })
+	one := !slices.ContainsFunc(authors, func(a reloader.Candidate) bool { return a.Actor.Name() != authors[0].Actor.Name() })
 	for i, a := range authors {
 		authors[i].Sure = wrote && (one || named == 1 && names(a.Actor, found.Manager))
 	}
 }
 
-func mayHaveWritten(a Author, found Found) bool {
-	after := a.At.Sub(found.Written)
+func mayHaveWritten(a reloader.Candidate, found Found) bool {
+	after := a.Time.Sub(found.Written)
 	return found.Written.IsZero() || after >= -slack && (found.KeyRemoved || after <= slack)
 }
 

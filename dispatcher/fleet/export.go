@@ -51,8 +51,8 @@ type asker struct {
 // want replaces what a cluster wants.
 func (x *exports) want(w reloader.Want, now time.Time) {
 	wanted := make(map[reloader.Config]struct{}, len(w.Configs))
-	for _, c := range w.Configs {
-		wanted[c] = struct{}{}
+	for _, one := range w.Configs {
+		wanted[one.Config] = struct{}{}
 	}
 	for c, e := range x.configs {
 		if _, still := wanted[c]; !still {
@@ -60,8 +60,8 @@ func (x *exports) want(w reloader.Want, now time.Time) {
 		}
 		x.forget(c, e, now)
 	}
-	for i, c := range w.Configs {
-		x.wantedBy(w.Target, c, w.Number(i), now)
+	for _, one := range w.Configs {
+		x.wantedBy(w.Target, one.Config, one.Number, now)
 	}
 }
 

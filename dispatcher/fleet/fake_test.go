@@ -90,8 +90,11 @@ func (c *cluster) Send(one reloader.Copy) { c.sent = append(c.sent, one) }
 
 // want has a cluster want configs, all under one number, and pass exports what is due then.
 func (c *cluster) want(target string, number uint64, configs ...reloader.Config) {
-	numbers := slices.Repeat([]uint64{number}, len(configs))
-	c.Wanted(reloader.Want{Owner: owner, Target: target, Configs: configs, Numbers: numbers})
+	want := reloader.Want{Owner: owner, Target: target}
+	for _, one := range configs {
+		want.Configs = append(want.Configs, reloader.Follow{Config: one, Number: number})
+	}
+	c.Wanted(want)
 	c.pass(0)
 }
 

@@ -70,7 +70,7 @@ func (f *Fleet) Follow(wanted map[string][]reloader.Config) (ask []reloader.Foll
 			ask = append(ask, one)
 			continue
 		}
-		own.Configs, own.Numbers = append(own.Configs, AtHome(one.Config)), append(own.Numbers, one.Number)
+		own.Configs = append(own.Configs, reloader.Follow{Config: AtHome(one.Config), Number: one.Number})
 	}
 	f.exports.want(own, now)
 	return ask, leftOut

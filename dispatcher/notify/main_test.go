@@ -32,7 +32,7 @@ func cause(id string, c reloader.Config, second int, from, to string, keys ...re
 		Keys: keys, Source: reloader.SourceAudit, VerifiedAt: at.Add(time.Duration(second) * time.Second),
 		Candidates: []reloader.Candidate{{
 			Actor: reloader.Actor{User: "alice@" + id, UserAgent: "kubectl", SourceIP: "10.0.0.7"}, Verb: reloader.VerbPatch,
-			AuditID: "0b0e-77", Time: at.Add(time.Duration(second)*time.Second - time.Second), Basis: reloader.BasisOnlyWriter,
+			AuditID: "0b0e-77", Time: at.Add(time.Duration(second)*time.Second - time.Second), Sure: true,
 		}},
 	}
 }

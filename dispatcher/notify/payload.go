@@ -64,10 +64,11 @@ type PayloadConfig struct {
 
 // PayloadCandidate is an actor who may have made a change.
 type PayloadCandidate struct {
-	User  string         `json:"user"`
-	Verb  reloader.Verb  `json:"verb"`
-	Time  time.Time      `json:"time"`
-	Basis reloader.Basis `json:"basis"`
+	User string        `json:"user"`
+	Verb reloader.Verb `json:"verb"`
+	Time time.Time     `json:"time"`
+	// Sure reports whether this actor made the change.
+	Sure bool `json:"sure"`
 }
 
 // The limits of a payload: how many configs it names, and for each how many keys and candidates.
@@ -109,7 +110,7 @@ func payloadConfig(cause reloader.Cause, truncated *bool) PayloadConfig {
 		OldDigest: short(cause.OldSum), NewDigest: short(cause.NewSum), Candidates: []PayloadCandidate{},
 	}
 	for _, who := range firstOf(maxPayloadCandidates, cause.Candidates, truncated) {
-		c.Candidates = append(c.Candidates, PayloadCandidate{User: who.Actor.User, Verb: who.Verb, Time: who.Time.UTC(), Basis: who.Basis})
+		c.Candidates = append(c.Candidates, PayloadCandidate{User: who.Actor.User, Verb: who.Verb, Time: who.Time.UTC(), Sure: who.Sure})
 	}
 	return c
 }

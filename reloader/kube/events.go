@@ -210,7 +210,7 @@ func describe(w *workload.Workload, c reloader.Cause, done string) string {
 	sure := false
 	for _, who := range c.Candidates {
 		actors = append(actors, who.Actor.User)
-		sure = sure || who.Basis != reloader.BasisAmbiguous
+		sure = sure || who.Sure
 	}
 	slices.Sort(actors)
 	switch actors = slices.Compact(actors); {

@@ -26,7 +26,7 @@ func web() *workload.Workload {
 func cause(kind reloader.ConfigKind, config string, users ...string) reloader.Cause {
 	c := reloader.Cause{Config: reloader.Config{Kind: kind, Namespace: "shop", Name: config}}
 	for _, u := range users {
-		c.Candidates = append(c.Candidates, reloader.Candidate{Actor: reloader.Actor{User: u}})
+		c.Candidates = append(c.Candidates, reloader.Candidate{Actor: reloader.Actor{User: u}, Sure: true})
 	}
 	return c
 }
@@ -61,7 +61,7 @@ func TestEventsOf(t *testing.T) {
 			"somebody else wrote after the only actor who is known",
 			reloader.Reload{Outcome: reloader.ReasonReloaded, Causes: []reloader.Cause{{
 				Config:     reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"},
-				Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}, Basis: reloader.BasisAmbiguous}},
+				Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}}},
 			}}},
 			[]told{{"Normal", "Reloaded", "reloader-configmaps", app + "; perhaps changed by alice"}},
 		},

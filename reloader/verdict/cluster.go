@@ -130,7 +130,7 @@ func problems(s *reloader.ClusterStatus, positions []reloader.Position, now time
 		for _, g := range p.Gaps {
 			switch next := "reroll get clusters " + s.Cluster + " -o yaml"; {
 			case now.Sub(g.At) > gapTime:
-			case g.Why == reloader.GapAgedOut:
+			case !g.Lost:
 				add(next, "Up to %d records of the %s are missing here: the cluster dropped them before they were forwarded.", g.Records, strings.ToLower(p.Of))
 			default:
 				add(next, "Records of the %s may be missing here: the cluster lost its own copy.", strings.ToLower(p.Of))

@@ -12,9 +12,9 @@ import (
 // TestOfCluster: every fault of a cluster has its words and, where a command helps, the command.
 func TestOfCluster(t *testing.T) {
 	var positions []reloader.Position
-	gap := func(why reloader.GapReason, age time.Duration) func(*reloader.ClusterStatus) {
+	gap := func(lost bool, age time.Duration) func(*reloader.ClusterStatus) {
 		return func(*reloader.ClusterStatus) {
-			positions = []reloader.Position{{Of: "STATE"}, {Of: "HISTORY", Gaps: []reloader.Gap{{Why: why, Records: 3, At: now.Add(-age)}}}}
+			positions = []reloader.Position{{Of: "STATE"}, {Of: "HISTORY", Gaps: []reloader.Gap{{Lost: lost, Records: 3, At: now.Add(-age)}}}}
 		}
 	}
 	feed := func(state string) func(*reloader.ClusterStatus) {
@@ -42,9 +42,9 @@ func TestOfCluster(t *testing.T) {
 		"not ready":              {func(s *reloader.ClusterStatus) { s.Ready = false }, Degraded, "still recording", "kubectl -n ops get pods", "audit feed"},
 		"faulty part":            {func(s *reloader.ClusterStatus) { s.Faults = []string{"nats: away"} }, Degraded, "The dispatcher is not well: nats: away.", "kubectl -n ops get pods", "audit feed"},
 		"unreadable control":     {func(s *reloader.ClusterStatus) { s.ControlProblem = "freeze: what?" }, Degraded, "freeze: what?", "kubectl -n ops edit configmap reroll-control", "audit feed"},
-		"dropped records":        {gap(reloader.GapAgedOut, time.Hour), Degraded, "Up to 3 records of the history are missing here", "reroll get clusters c1 -o yaml", "audit feed"},
-		"lost records":           {gap(reloader.GapStreamRemade, time.Hour), Degraded, "Records of the history may be missing here", "reroll get clusters c1 -o yaml", "audit feed"},
-		"an old gap":             {gap(reloader.GapAgedOut, 25*time.Hour), Healthy, "", "", "audit feed"},
+		"dropped records":        {gap(false, time.Hour), Degraded, "Up to 3 records of the history are missing here", "reroll get clusters c1 -o yaml", "audit feed"},
+		"lost records":           {gap(true, time.Hour), Degraded, "Records of the history may be missing here", "reroll get clusters c1 -o yaml", "audit feed"},
+		"an old gap":             {gap(false, 25*time.Hour), Healthy, "", "", "audit feed"},
 		"away":                   {func(s *reloader.ClusterStatus) { s.At = now.Add(-2 * time.Minute) }, Away, "no status for 2m0s", "kubectl -n ops get pods", "audit feed"},
 		"a clock that is behind": {func(s *reloader.ClusterStatus) { s.At, s.StoredAt = now.Add(-time.Hour), now }, Healthy, "", "", "audit feed"},
 		"a clock that is ahead, and away": {func(s *reloader.ClusterStatus) {

@@ -25,8 +25,8 @@ func (c Case) judge() Verdict {
 		return say(Failed, h.Reason, ofHold(h), c.advice(h.Reason))
 	case len(r.Problems) > 0:
 		return c.invalid(r.Problems)
-	case len(r.Unreadable) > 0:
-		return unreadable(r.Unreadable)
+	case len(r.Missing) > 0 && r.Missing[0].Unreadable != "":
+		return unreadable(r.Missing)
 	case len(r.Missing) > 0:
 		return c.lacks(r.Missing)
 	case h.Reason == reloader.ReasonMissingConfig:
@@ -85,15 +85,19 @@ func (c Case) invalid(problems []string) Verdict {
 	return say(Invalid, "", message, next)
 }
 
-func unreadable(all []reloader.Unreadable) Verdict {
-	u, others := all[0], more(len(all), "")
+func unreadable(all []reloader.Missing) Verdict {
+	n := 0
+	for n < len(all) && all[n].Unreadable != "" {
+		n++
+	}
+	u, others := all[0], more(n, "")
 	switch {
 	case u.Config == reloader.Config{}:
-		return say(Unreadable, "", "The configs of the workload cannot be read, so their changes go unnoticed: "+end(u.Message)+others, "reroll check")
+		return say(Unreadable, "", "The configs of the workload cannot be read, so their changes go unnoticed: "+end(u.Unreadable)+others, "reroll check")
 	case u.Config.Cluster != "":
-		return say(Unreadable, "", u.Message+", so its changes go unnoticed."+others, "reroll get clusters")
+		return say(Unreadable, "", u.Unreadable+", so its changes go unnoticed."+others, "reroll get clusters")
 	}
-	return say(Unreadable, "", named(u.Config)+" cannot be read, so its changes go unnoticed: "+end(u.Message)+others, "reroll check")
+	return say(Unreadable, "", named(u.Config)+" cannot be read, so its changes go unnoticed: "+end(u.Unreadable)+others, "reroll check")
 }
 
 func (c Case) lacks(all []reloader.Missing) Verdict {

@@ -43,7 +43,7 @@ func (c Case) Suppose(e reloader.Edge, keys []string) (Fate, Verdict) {
 	}
 	supposed := *c.Record
 	e.Pending = "supposed"
-	supposed.Edges, supposed.Rollout, supposed.Problems, supposed.Unreadable = []reloader.Edge{e}, nil, nil, nil
+	supposed.Edges, supposed.Rollout, supposed.Problems = []reloader.Edge{e}, nil, nil
 	supposed.Missing = slices.DeleteFunc(slices.Clone(supposed.Missing), func(m reloader.Missing) bool {
 		return !m.Awaited || m.Config == e.Config && (len(keys) == 0 || !slices.ContainsFunc(m.Keys, func(k string) bool { return !slices.Contains(keys, k) }))
 	})

@@ -124,8 +124,7 @@ func (c Case) Of(config reloader.Config, forLast bool) Verdict {
 	}
 	r := *c.Record
 	r.Edges, r.Problems = r.Edges[i:i+1], nil
-	r.Missing = slices.DeleteFunc(slices.Clone(r.Missing), func(m reloader.Missing) bool { return m.Config != config })
-	r.Unreadable = slices.DeleteFunc(slices.Clone(r.Unreadable), func(u reloader.Unreadable) bool { return u.Config != config && u.Config != reloader.Config{} })
+	r.Missing = slices.DeleteFunc(slices.Clone(r.Missing), func(m reloader.Missing) bool { return m.Config != config && m.Config != reloader.Config{} })
 	if r.Edges[0].Pending == "" {
 		r.Hold = nil
 	}

@@ -117,19 +117,19 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		},
 		"no right to read": {
 			record: func(r *reloader.WorkloadRecord) {
-				r.Unreadable = []reloader.Unreadable{{Config: secret, Message: "secrets is forbidden"}}
+				r.Missing = []reloader.Missing{{Config: secret, Unreadable: "secrets is forbidden"}}
 			},
 			state: Unreadable, message: "Secret shop/api-pasword cannot be read, so its changes go unnoticed: secrets is forbidden.", next: "reroll check",
 		},
 		"nothing to read": {
-			record: func(r *reloader.WorkloadRecord) { r.Unreadable = []reloader.Unreadable{{Message: "a list failed"}} },
+			record: func(r *reloader.WorkloadRecord) { r.Missing = []reloader.Missing{{Unreadable: "a list failed"}} },
 			state:  Unreadable, message: "a list failed", next: "reroll check",
 		},
 		"not shared by its owner": {
 			record: func(r *reloader.WorkloadRecord) {
 				c := secret
 				c.Cluster = "east"
-				r.Unreadable = []reloader.Unreadable{{Config: c, Message: "it cannot be followed: no followers"}}
+				r.Missing = []reloader.Missing{{Config: c, Unreadable: "it cannot be followed: no followers"}}
 			},
 			state: Unreadable, message: "it cannot be followed: no followers, so its changes go unnoticed.", next: "reroll get clusters",
 		},

@@ -206,7 +206,7 @@ func report(ctx context.Context, l *line.Line, user string, n int, started time.
 	}
 	round := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "   who\t%s (%s, %s)\n", who.User, who.Verb, who.Basis)
+	fmt.Fprintf(w, "   who\t%s (%s)\n", who.User, who.Verb)
 	fmt.Fprintf(w, "   what\t%s %s/%s: %s\n", cause.Config.Kind, cause.Config.Namespace, cause.Config.Name, strings.Join(keys, ", "))
 	fmt.Fprintf(w, "   when\t%s\n", cause.RequestedAt.Local().Format("15:04:05.000"))
 	fmt.Fprintf(w, "   rolled\t%s %s/%s, %d → %d ReplicaSets, all pods ready\n", r.Workload.Kind, r.Workload.Namespace, r.Workload.Name, sets-1, sets)

@@ -104,7 +104,7 @@ func TestCausesAndEvent(t *testing.T) {
 		t.Fatalf("causes of the reload: %+v", reload.Causes)
 	}
 	c := reload.Causes[0]
-	if who := c.Candidates[0]; who.User != "alice@example.com" || who.Basis != "OnlyWriter" || who.AuditID == "" || who.Verb != "patch" {
+	if who := c.Candidates[0]; who.User != "alice@example.com" || !who.Sure || who.AuditID == "" || who.Verb != "patch" {
 		t.Errorf("candidate: %+v", who)
 	}
 	if len(c.Keys) != 2 || c.Keys[0].Key != "k" || c.Keys[0].Op != "Changed" || c.Keys[1].Key != "new" || c.Keys[1].Op != "Added" || c.OldSum == "" || c.OldSum == c.NewSum {

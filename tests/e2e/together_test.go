@@ -166,13 +166,13 @@ func (h *history) checkAuthors(changes []line.Change) error {
 			}
 			who := map[string]bool{}
 			for _, candidate := range c.Candidates {
-				who[candidate.User+" "+candidate.Basis] = true
+				who[fmt.Sprint(candidate.User, " ", candidate.Sure)] = true
 			}
 			authors = append(authors, strings.Join(slices.Sorted(maps.Keys(who)), " or "))
 		}
 		for _, author := range h.authors {
 			if part.contents > 0 {
-				want = append(want, author+" OnlyWriter")
+				want = append(want, author+" true")
 			}
 		}
 		if !slices.Equal(authors, want) {

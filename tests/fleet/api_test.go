@@ -41,7 +41,7 @@ type listing struct {
 		Drift                 int64
 		Forward               []struct {
 			Behind int64
-			Gaps   []struct{ Reason string }
+			Gaps   []struct{ Lost bool }
 		}
 	}
 	Warnings []string

@@ -40,8 +40,8 @@ func (c *cluster) refused(owner *cluster) {
 	c.Await("a problem of the stranger", func(ctx context.Context) error {
 		var w view.Workload
 		err := c.Line.Reroll.Get(ctx, c.path("stranger"), &w)
-		if err == nil && !slices.ContainsFunc(w.Unreadable, func(u reloader.Unreadable) bool { return strings.Contains(u.Message, "does not name "+c.name) }) {
-			err = fmt.Errorf("it cannot read %+v", w.Unreadable)
+		if err == nil && !slices.ContainsFunc(w.Missing, func(m reloader.Missing) bool { return strings.Contains(m.Unreadable, "does not name "+c.name) }) {
+			err = fmt.Errorf("it cannot read %+v", w.Missing)
 		}
 		return err
 	})

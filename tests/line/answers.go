@@ -27,7 +27,10 @@ type Cause struct {
 }
 
 // Candidate is an actor who may have made a change.
-type Candidate struct{ User, Verb, AuditID, Basis string }
+type Candidate struct {
+	User, Verb, AuditID string
+	Sure                bool
+}
 
 // Change is what the REST API says about a change. A Sum is empty if there is no content.
 type Change struct {
@@ -40,7 +43,7 @@ type Change struct {
 // page is a list of the REST API.
 type page[T any] struct {
 	Items    []T
-	Metadata struct{ Continue string }
+	Continue string
 }
 
 // Reloads returns the reloads of a namespace, newest first.
@@ -58,10 +61,10 @@ func all[T any](ctx context.Context, r *Reroll, path string, query url.Values) (
 			return nil, err
 		}
 		items = append(items, p.Items...)
-		if p.Metadata.Continue == "" {
+		if p.Continue == "" {
 			return items, nil
 		}
-		query.Set("continue", p.Metadata.Continue)
+		query.Set("continue", p.Continue)
 	}
 }
 

@@ -125,7 +125,7 @@ func (w *world) lists(ctx context.Context, m *member) error {
 	for {
 		var page struct {
 			Items    []struct{ ID string }
-			Metadata struct{ Continue string }
+			Continue string
 		}
 		if err := w.api.Get(ctx, "/api/v1/changes?"+query.Encode(), &page); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (w *world) lists(ctx context.Context, m *member) error {
 				return line.Stop(fmt.Errorf("the API lists %s of %s twice", item.ID, m.name))
 			}
 		}
-		if query.Set("continue", page.Metadata.Continue); page.Metadata.Continue == "" {
+		if query.Set("continue", page.Continue); page.Continue == "" {
 			break
 		}
 	}

@@ -84,7 +84,7 @@ func (m *member) change(ctx context.Context, n int, what reloader.ChangeType) (r
 	c := reloader.Change{
 		Cluster: m.name, Config: config(n), Type: what, UID: "u", New: reloader.Digest{KeyID: "k", Sum: fmt.Sprintf("%064x", rand.Uint64())},
 		Keys: []reloader.KeyChange{{Key: "application.yaml", Op: reloader.KeyChanged}}, Source: reloader.SourceAudit, VerifiedAt: time.Now(),
-		Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "system:serviceaccount:argocd:argocd-application-controller"}, Verb: "patch", Basis: reloader.BasisOnlyWriter}},
+		Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "system:serviceaccount:argocd:argocd-application-controller"}, Verb: "patch", Sure: true}},
 	}
 	c.ID = reloader.ChangeID(c)
 	if err := m.queue.AppendChange(ctx, c); err != nil {
@@ -187,8 +187,8 @@ func (m *member) join(ctx context.Context, owner string) (err error) {
 			Wanted: func(w reloader.Want) {
 				m.mu.Lock()
 				defer m.mu.Unlock()
-				m.targets[w.Target] = w.Number(0)
-				m.send(w.Target, w.Number(0))
+				m.targets[w.Target] = w.Configs[0].Number
+				m.send(w.Target, w.Configs[0].Number)
 			},
 		})
 	}(m.run)

@@ -106,7 +106,7 @@ test('a command is copied', async ({ page, context }) => {
 test('a thousand clusters are listed with the worst first, and found', async ({ page }) => {
   const [one] = (await (await page.request.get('/api/v1/clusters?health=Healthy&limit=1')).json()).items;
   const items = Array.from({ length: 1000 }, (_, i) => ({ ...one, name: `edge-${i}`, freeze: undefined, ...(i % 333 === 7 && { health: 'Away', problems: [{ message: 'No status for 5 min.' }] }) }));
-  await page.route('**/api/v1/clusters?*', (route) => route.fulfill({ json: { items, metadata: {}, warnings: [] } }));
+  await page.route('**/api/v1/clusters?*', (route) => route.fulfill({ json: { items, warnings: [] } }));
   await open(page, pages.find((p) => p.name === 'clusters')!);
   await expect(page.locator('.sum')).toHaveText('1,000 clusters');
   await expect(rows(page).first()).toContainText('edge-7');
@@ -156,7 +156,7 @@ test.describe('without data', () => {
   test.use({ failing: true });
   for (const state of states) {
     test(`${state.name} is said`, async ({ page }) => {
-      await page.route('**/api/v1/**', (route) => route.fulfill({ status: state.status, json: { status: state.status, items: [], metadata: {}, warnings: [] } }));
+      await page.route('**/api/v1/**', (route) => route.fulfill({ status: state.status, json: { status: state.status, items: [], warnings: [] } }));
       for (const view of ['timeline', 'workloads'] as const) {
         await open(page, { path: pages.find((p) => p.name === view)!.path, has: '.blank h2' });
         await expect(page.locator('.blank h2')).toHaveText(state[view]);

@@ -36,7 +36,7 @@ func statuses(t *testing.T, looks ...view.Cluster) (url string, over <-chan stru
 		if n > len(looks)+1 {
 			last()
 		}
-		body, err := json.Marshal(map[string]any{"items": items, "metadata": map[string]any{}, "warnings": []string{}})
+		body, err := json.Marshal(map[string]any{"items": items, "warnings": []string{}})
 		if err != nil {
 			t.Error(err)
 		}

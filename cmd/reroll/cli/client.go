@@ -206,12 +206,12 @@ func list[T any](ctx context.Context, c *client, resource string, query url.Valu
 			l.items, l.raw = append(l.items, item), append(l.raw, raw)
 		}
 		l.warnings = union(l.warnings, page.Warnings)
-		if page.Metadata.Continue == "" || most > 0 && len(l.items) >= most {
+		if page.Continue == "" || most > 0 && len(l.items) >= most {
 			return l, nil
 		}
-		if page.Metadata.Continue == query.Get("continue") {
+		if page.Continue == query.Get("continue") {
 			return l, errors.New("the server's list does not end: is it a Reroll?")
 		}
-		query.Set("continue", page.Metadata.Continue)
+		query.Set("continue", page.Continue)
 	}
 }

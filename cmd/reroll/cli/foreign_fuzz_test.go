@@ -19,7 +19,7 @@ func answering(status int, body string) *httptest.Server {
 
 // TestListThatDoesNotEnd: a server whose list continues where it was is no Reroll, and does not keep anybody for ever.
 func TestListThatDoesNotEnd(t *testing.T) {
-	server := answering(http.StatusOK, `{"items":[],"metadata":{"continue":"for ever"}}`)
+	server := answering(http.StatusOK, `{"items":[],"continue":"for ever"}`)
 	defer server.Close()
 	if _, _, err := run(t, "get", "workloads", "--server", server.URL); err == nil || !strings.Contains(err.Error(), "does not end") {
 		t.Errorf("error %v", err)
@@ -33,7 +33,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("get reloads", "-oname", 200, `{"items":[{"id":"r-1","causes":[]}]}`)
 	f.Add("get clusters", "-oyaml", 200, `{"items":[null]}`)
 	f.Add("get changes", "-ojsonpath={.items[*].id}", 200, `{"items":7}`)
-	f.Add("get workloads", "", 200, `{"items":[],"metadata":{"continue":"for ever"}}`)
+	f.Add("get workloads", "", 200, `{"items":[],"continue":"for ever"}`)
 	f.Add("get workloads", "-ojson", 404, `{"detail":"\u001b]0;x","errors":[{"message":"m","location":"l"}]}`)
 	f.Fuzz(func(t *testing.T, command, flag string, status int, body string) {
 		if !slices.Contains([]string{"get workloads", "get changes", "get reloads", "get clusters", "status"}, command) || status < 200 || status > 599 || status == http.StatusTooManyRequests {

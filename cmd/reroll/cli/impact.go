@@ -34,11 +34,6 @@ type foreseen struct {
 	Differs []reloader.KeyChange `json:"differs,omitempty"`
 }
 
-type foreseenPage struct {
-	view.List[foreseen]
-	Complete bool `json:"complete"`
-}
-
 func impactCommand(g *globals) *cobra.Command {
 	q := &impactFlags{globals: g}
 	cmd := take(&cobra.Command{
@@ -77,12 +72,12 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 	case len(args) > 0 && len(f.files) > 0:
 		return false, false, usagef("name configs, or give files of manifests with --filename, not both")
 	case len(f.files) > 0:
-		all, complete, err = f.ofFiles(cmd)
+		all, err = f.ofFiles(cmd)
 	default:
 		err = f.asking(cmd, func(s *session) error {
 			supposed, err := f.supposed(s, args)
 			if err == nil {
-				all, complete, warnings, err = s.impact(supposed)
+				all, warnings, err = s.impact(supposed)
 			}
 			return err
 		})
@@ -90,6 +85,7 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 	if err != nil {
 		return false, false, err
 	}
+	complete = !slices.ContainsFunc(all, func(v foreseen) bool { return !v.Complete })
 	a := answer{show: func(out *lines, wide bool) {
 		for _, impact := range all {
 			out.impact(impact, wide)
@@ -107,34 +103,34 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 	if f.format == formatMarkdown {
 		return len(a.names) > 0, complete, writeMarkdown(newLines(cmd.OutOrStdout()), all, complete)
 	}
-	a.body = foreseenPage{view.List[foreseen]{Items: all, Warnings: append([]string{}, warnings...)}, complete}
+	a.body = view.List[foreseen]{Items: all, Warnings: append([]string{}, warnings...)}
 	return len(a.names) > 0, complete, f.print(cmd, a)
 }
 
 // ofFiles compares manifests with the cluster.
-func (f *impactFlags) ofFiles(cmd *cobra.Command) (all []foreseen, complete bool, err error) {
+func (f *impactFlags) ofFiles(cmd *cobra.Command) ([]foreseen, error) {
 	if err := f.checkFormat(); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if f.server != "" || f.cluster != "" || len(f.keys) > 0 {
-		return nil, false, usagef("--filename compares with the cluster of your kubeconfig, and takes no --server, --cluster and --key")
+		return nil, usagef("--filename compares with the cluster of your kubeconfig, and takes no --server, --cluster and --key")
 	}
 	var proposals []proposal
 	for _, file := range f.files {
 		found, err := proposalsInFile(cmd.InOrStdin(), file, f.namespace)
 		if err != nil {
-			return nil, false, fmt.Errorf("--filename: %w", err)
+			return nil, fmt.Errorf("--filename: %w", err)
 		}
 		proposals = append(proposals, found...)
 	}
 	for _, p := range proposals {
 		if p.Config.Namespace == "" {
-			return nil, false, usagef("in which namespace is %s? Name it with -n", configRef("", p.Config))
+			return nil, usagef("in which namespace is %s? Name it with -n", configRef("", p.Config))
 		}
 	}
 	if len(proposals) == 0 {
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "There are no ConfigMaps or Secrets among the manifests.")
-		return []foreseen{}, true, nil
+		return []foreseen{}, nil
 	}
 	return f.compare(cmd.Context(), proposals)
 }
@@ -168,25 +164,23 @@ func (f *impactFlags) supposed(s *session, args []string) (configs []api.Suppose
 }
 
 // impact asks about all configs, as many at once as the API takes.
-func (s *session) impact(configs []api.SupposedChange) (all []foreseen, complete bool, warnings []string, err error) {
-	complete = true
+func (s *session) impact(configs []api.SupposedChange) (all []foreseen, warnings []string, err error) {
 	for part := range slices.Chunk(configs, impactAtOnce) {
 		question, err := json.Marshal(api.ImpactQuestion{Configs: part})
 		if err != nil {
-			return nil, false, nil, err
+			return nil, nil, err
 		}
 		body, err := s.ask(s, http.MethodPost, path("impact"), nil, question)
 		if err != nil {
-			return nil, false, nil, err
+			return nil, nil, err
 		}
-		var page foreseenPage
+		var page view.List[foreseen]
 		if err := decode(body, &page); err != nil {
-			return nil, false, nil, err
+			return nil, nil, err
 		}
-		complete = complete && page.Complete
 		all, warnings = append(all, page.Items...), union(warnings, page.Warnings)
 	}
-	return all, complete, warnings, nil
+	return all, warnings, nil
 }
 
 // impact says what would become of each workload.

@@ -46,14 +46,14 @@ type comparison struct {
 }
 
 // compare says what applying manifests would roll. Reroll need not run in the cluster.
-func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found []foreseen, complete bool, err error) {
+func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found []foreseen, err error) {
 	settings, err := f.settings.Read()
 	if err != nil {
-		return nil, false, Usage(err)
+		return nil, Usage(err)
 	}
 	chosen, err := settings.Dialects()
 	if err != nil {
-		return nil, false, Usage(err)
+		return nil, Usage(err)
 	}
 	scope := kube.Scope{Rollouts: true}
 	for _, p := range proposals {
@@ -64,19 +64,19 @@ func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found 
 	}
 	cluster, err := f.connect(ctx, adoption.Keeps(settings.AllDialects()), scope)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	key := make(digest.Key, digest.KeySize)
 	_, _ = rand.Read(key) // it never fails
 	ring, err := digest.NewRing(key)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	c := &comparison{reader: cluster, dialects: chosen, creations: settings.Reload.OnCreate, hot: settings.HotReload, ring: ring, now: time.Now()}
 	return c.run(ctx, proposals)
 }
 
-func (c *comparison) run(ctx context.Context, proposals []proposal) (found []foreseen, complete bool, err error) {
+func (c *comparison) run(ctx context.Context, proposals []proposal) (found []foreseen, err error) {
 	hidden, err := c.Workloads(ctx, func(w *workload.Workload) error {
 		if plan := c.dialects.Compile(w); plan.OptedIn() {
 			c.asking = append(c.asking, plan)
@@ -84,23 +84,21 @@ func (c *comparison) run(ctx context.Context, proposals []proposal) (found []for
 		return nil
 	})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	slices.SortFunc(c.asking, func(a, b dialect.Plan) int { return compareRefs(a.Workload.Ref(), b.Workload.Ref()) })
-	complete = true
 	for _, p := range proposals {
 		impact, err := c.foresee(ctx, p)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		for _, resource := range hidden {
 			impact.Warnings = append(impact.Warnings, "you may not list "+resource+", so they are left out")
 		}
 		impact.Complete = impact.Complete && len(hidden) == 0
-		complete = complete && impact.Complete
 		found = append(found, impact)
 	}
-	return found, complete, nil
+	return found, nil
 }
 
 // foresee says what applying one config would roll.

@@ -49,7 +49,7 @@ func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, id := range c.ids {
 		items = append(items, fmt.Sprintf(`{"id":%q,"cluster":"local","verifiedAt":"2026-01-01T00:00:00Z"}`, id))
 	}
-	_, _ = fmt.Fprintf(w, `{"items":[%s],"metadata":{},"warnings":[]}`, strings.Join(items, ","))
+	_, _ = fmt.Fprintf(w, `{"items":[%s],"warnings":[]}`, strings.Join(items, ","))
 }
 
 // printed is what a command has printed so far.

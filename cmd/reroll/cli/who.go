@@ -73,7 +73,7 @@ func whoOf(candidates []reloader.Candidate) string {
 	switch {
 	case len(names) > 1:
 		return "one of " + strings.Join(names, ", ")
-	case len(names) == 1 && candidates[0].Basis == reloader.BasisAmbiguous:
+	case len(names) == 1 && !candidates[0].Sure:
 		return "perhaps " + names[0]
 	}
 	return orDash(strings.Join(names, ""))

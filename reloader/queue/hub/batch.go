@@ -90,7 +90,7 @@ func (b *batch) take(r queue.Stored) {
 		b.dirty, b.since = true, time.Now()
 	}
 	if after := max(b.at.Sequence, b.at.Since); b.counts && r.Sequence > after+1 {
-		gap := reloader.Gap{Why: reloader.GapAgedOut, After: after, Records: r.Sequence - after - 1, At: time.Now()}
+		gap := reloader.Gap{After: after, Records: r.Sequence - after - 1, At: time.Now()}
 		b.m.gap(b.source, gap)
 		b.at = b.at.WithGap(gap)
 	}

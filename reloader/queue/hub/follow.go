@@ -158,7 +158,7 @@ func (m *Member) wants(followed []reloader.Follow, told map[string]asked) map[st
 		c := f.Config
 		w := wants[c.Cluster]
 		w.Owner, w.Target, c.Cluster = c.Cluster, m.Cluster, ""
-		w.Configs, w.Numbers = append(w.Configs, c), append(w.Numbers, f.Number)
+		w.Configs = append(w.Configs, reloader.Follow{Config: c, Number: f.Number})
 		wants[w.Owner] = w
 	}
 	return wants

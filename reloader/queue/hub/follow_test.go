@@ -49,7 +49,7 @@ func TestFollow(t *testing.T) {
 	asks := func() []reloader.Follow { return []reloader.Follow{{Config: followed, Number: 7}} }
 	store := local(t, t.TempDir())
 	_, endC2 := member(t, store, url, "c2", "uid-2", target.following(asks))
-	if w := next(t, owner.wants); len(w.Configs) != 1 || w.Configs[0] != flags || w.Number(0) != 7 || w.Target != "c2" {
+	if w := next(t, owner.wants); len(w.Configs) != 1 || w.Configs[0] != (reloader.Follow{Config: flags, Number: 7}) || w.Target != "c2" {
 		t.Fatalf("c1 was asked for %+v", w)
 	}
 	told := reloader.Copy{Owner: "c1", Target: "c2", Config: flags, Change: change("c1", 1), Answers: 7, At: epoch}

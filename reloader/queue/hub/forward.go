@@ -101,7 +101,7 @@ func (m *Member) session(ctx context.Context, h remote, s source) error {
 // resume returns from where to continue. A stream that was made again is forwarded from its beginning.
 func (m *Member) resume(ctx context.Context, at reloader.Position, s source, t *queue.Tail) (reloader.Position, error) {
 	lost := func(to uint64) reloader.Position {
-		gap := reloader.Gap{Why: reloader.GapStreamRemade, After: min(at.Sequence, to), At: time.Now()}
+		gap := reloader.Gap{Lost: true, After: min(at.Sequence, to), At: time.Now()}
 		m.gap(s, gap)
 		at = at.WithGap(gap)
 		at.Stream, at.Sequence, at.Since, at.StoredAt = t.Created, to, to, time.Time{}
@@ -129,5 +129,5 @@ func (m *Member) resume(ctx context.Context, at reloader.Position, s source, t *
 // gap counts and logs a gap.
 func (m *Member) gap(s source, g reloader.Gap) {
 	m.metrics.gaps.WithLabelValues(s.stream).Inc()
-	m.Logger.Warn("records are missing at the hub", "stream", s.stream, "why", g.Why, "after", g.After, "missing", g.Records)
+	m.Logger.Warn("records are missing at the hub", "stream", s.stream, "lost", g.Lost, "after", g.After, "missing", g.Records)
 }

@@ -38,7 +38,7 @@ func TestGaps(t *testing.T) {
 	_, end = member(t, q, url, "c1", "uid-1", hub.Following{})
 	seen.eventually(t, func() error {
 		at := seen.positions["c1/HISTORY"]
-		if len(at.Gaps) != 1 || at.Gaps[0].Why != reloader.GapAgedOut || at.Gaps[0].Records != 3 || at.Gaps[0].After != 5 || len(seen.changes) != 5 {
+		if len(at.Gaps) != 1 || at.Gaps[0].Lost || at.Gaps[0].Records != 3 || at.Gaps[0].After != 5 || len(seen.changes) != 5 {
 			return fmt.Errorf("%+v, %d changes", at, len(seen.changes))
 		}
 		return nil
@@ -53,7 +53,7 @@ func TestGaps(t *testing.T) {
 	member(t, q, url, "c1", "uid-1", hub.Following{})
 	seen.eventually(t, func() error {
 		at := seen.positions["c1/HISTORY"]
-		if len(at.Gaps) != 2 || at.Gaps[1].Why != reloader.GapStreamRemade || at.Sequence != 2 || len(seen.changes) != 7 {
+		if len(at.Gaps) != 2 || !at.Gaps[1].Lost || at.Sequence != 2 || len(seen.changes) != 7 {
 			return fmt.Errorf("%+v, %d changes", at, len(seen.changes))
 		}
 		return nil

@@ -71,12 +71,8 @@ func by(c *reloader.Change, users ...string) {
 	if len(users) == 0 {
 		c.Source, c.RequestedAt, c.ReceivedAt = reloader.SourceSweep, time.Time{}, time.Time{}
 	}
-	basis := reloader.BasisOnlyWriter
-	if len(users) > 1 {
-		basis = reloader.BasisAmbiguous
-	}
 	for _, user := range users {
-		c.Candidates = append(c.Candidates, candidate(user, c.RequestedAt, basis))
+		c.Candidates = append(c.Candidates, candidate(user, c.RequestedAt, len(users) == 1))
 	}
 }
 
@@ -90,7 +86,7 @@ func dependents(c reloader.Change) (found []app) {
 	return found
 }
 
-func candidate(user string, at time.Time, basis reloader.Basis) reloader.Candidate {
+func candidate(user string, at time.Time, sure bool) reloader.Candidate {
 	agent, manager := "kubectl/v1.37.1 (linux/amd64) kubernetes/8ad3b57", "kubectl-edit"
 	if program, ok := agents[user]; ok {
 		agent = program
@@ -98,7 +94,7 @@ func candidate(user string, at time.Time, basis reloader.Basis) reloader.Candida
 	}
 	return reloader.Candidate{
 		Actor: reloader.Actor{User: user, UserAgent: agent, SourceIP: "10.4.0.17", FieldManager: manager},
-		Verb:  reloader.VerbPatch, AuditID: "audit-" + user, Time: at, Basis: basis,
+		Verb:  reloader.VerbPatch, AuditID: "audit-" + user, Time: at, Sure: sure,
 	}
 }
 

@@ -10,7 +10,7 @@ import type { Candidate, ChangeRow, Cluster, Workload } from './types';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const before = (seconds: number) => new Date(now - seconds * 1000).toISOString();
-const candidate = (user: string): Candidate => ({ user, verb: 'patch', time: before(0), basis: 'OnlyWriter', userAgent: 'kubectl/v1.37 (linux)' });
+const candidate = (user: string): Candidate => ({ user, verb: 'patch', time: before(0), sure: true, userAgent: 'kubectl/v1.37 (linux)' });
 const workload = (name: string) => ({ kind: 'Deployment', namespace: 'shop', name });
 const reload = (name: string, outcome: string) => ({ id: `r-${name}`, cluster: 'local', workload: workload(name), outcome, decidedAt: before(0) });
 

@@ -31,8 +31,8 @@ export interface Candidate {
   verb: string;
   auditID?: string;
   time: string;
-  /** OnlyWriter, FieldManager or Ambiguous. */
-  basis: string;
+  /** Whether this actor made the change, and no other one may have. */
+  sure: boolean;
 }
 
 export interface Change {
@@ -184,7 +184,7 @@ export interface Cluster {
 
 export interface List<T> {
   items: T[];
-  metadata: { continue?: string };
+  continue?: string;
   warnings: string[];
 }
 

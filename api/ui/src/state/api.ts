@@ -93,7 +93,7 @@ export async function askAll<T>(path: string, parameters: Record<string, string 
     const page: List<T> = await ask<List<T>>(path + query({ ...parameters, limit: Math.min(pageSize, most), continue: next }), abort);
     items.push(...page.items);
     page.warnings.forEach((w) => warnings.add(w));
-    next = page.metadata.continue;
+    next = page.continue;
   } while (next && items.length < most);
   return { items, warnings: [...warnings], complete: !next };
 }

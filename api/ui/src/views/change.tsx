@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { duration, personName, refText, segments, verbOf } from '../lib/format';
-import { reloadsOf, stateOf, wordsOf } from '../lib/outcome';
+import { reloadsOf, stateOf } from '../lib/outcome';
 import type { Candidate, ChangeRow } from '../lib/types';
 import { Icon } from '../parts/glyph';
 import { Answer } from '../parts/states';
@@ -62,19 +62,13 @@ function Detail({ change }: { change: ChangeRow }) {
   );
 }
 
-const bases: Record<string, string> = {
-  OnlyWriter: 'the only one who wrote it since it was last looked at',
-  FieldManager: 'of several writers the one whose field manager last wrote the data',
-  Ambiguous: 'one of several; nothing tells them apart',
-};
-
 function Candidates({ list, source }: { list: Candidate[]; source: string }) {
   if (list.length === 0) return <p class="faint">Nobody is known: the change was found by {source}, which names nobody.</p>;
   return (
     <ul class="people">
       {list.map((c) => (
         <li key={c.auditID ?? c.time}>
-          <b>{personName(c.user ?? 'unknown')}</b> <span class="faint">{bases[c.basis] ?? wordsOf(c.basis).toLowerCase()}</span>
+          <b>{personName(c.user ?? 'unknown')}</b> <span class="faint">{c.sure ? 'made this change' : 'may have made this change'}</span>
           <small class="mono">{[c.verb, c.fieldManager, c.userAgent, c.sourceIP, c.authenticatedUser && `impersonated by ${personName(c.authenticatedUser)}`].filter(Boolean).join(' · ')}</small>
         </li>
       ))}

@@ -140,7 +140,7 @@ function History({ place: { cluster, namespace, kind, name } }: { place: Place }
     <section>
       <h2>History</h2>
       <Answer of={found} what="what became of this workload">
-        {({ items, metadata }) =>
+        {({ items, continue: more }) =>
           items.length === 0 ? (
             <p class="faint">It has not been rolled since its records begin.</p>
           ) : (
@@ -148,7 +148,7 @@ function History({ place: { cluster, namespace, kind, name } }: { place: Place }
               {items.map((r) => (
                 <Entry key={r.id + r.decidedAt} r={r} />
               ))}
-              {metadata.continue && <li class="faint">Older ones are in the API.</li>}
+              {more && <li class="faint">Older ones are in the API.</li>}
             </ol>
           )
         }
