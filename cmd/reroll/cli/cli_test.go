@@ -161,6 +161,12 @@ func TestRefs(t *testing.T) {
 			t.Errorf("%q ends with code %d", text, code)
 		}
 	}
+	if got, err := (&globals{}).parseRef("cart", configKinds(), false); err == nil {
+		t.Errorf("a name without its kind is taken for %+v", got)
+	}
+	if got, err := (&globals{}).parseRef("cm/cart", configKinds(), false); got != (ref{kind: "ConfigMap", name: "cart"}) || err != nil {
+		t.Errorf("cm/cart: %+v %v", got, err)
+	}
 	in := &globals{namespace: "shop", cluster: "east"}
 	if got, err := in.parseRef("deploy/cart", workloadKinds(), true); err != nil || got.String() != "east/shop/Deployment/cart" {
 		t.Errorf("%s %v", got, err)
