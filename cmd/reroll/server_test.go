@@ -88,7 +88,7 @@ func (f *fleet) reload(id, change string) {
 		DecidedAt: now, PatchedAt: now, LatencySeconds: 1.5,
 		Causes: []reloader.Cause{{
 			ChangeID: change, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "settings"}, Why: reloader.ReasonAuto,
-			Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}}}, RequestedAt: now.Add(-1500 * time.Millisecond),
+			Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "alice"}, Sure: true}}, RequestedAt: now.Add(-1500 * time.Millisecond),
 		}},
 		Rollout: &reloader.Rollout{Result: reloader.ReasonRolledOut, StartedAt: now, EndedAt: now},
 	})
