@@ -129,7 +129,7 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	},
 	"a config that is ignored": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE annotate configmap app reloader.stakater.com/ignore=true\n" + edit,
-		state: "UpToDate", cause: "the workload is not affected because the config has the ignore annotation", calm: true,
+		state: "UpToDate", cause: "the workload ignores the config, because an annotation on the workload or on the config says so", calm: true,
 	},
 	"a config that is immutable": {
 		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE patch configmap app --patch '{\"immutable\":true}'\n",
