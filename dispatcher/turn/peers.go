@@ -107,6 +107,9 @@ func NextInStep(dependents iter.Seq[Peer]) []reloader.WorkloadRef {
 
 // NextInCrowd returns the workloads that the caller decides about again when fewer roll: those held longest by crowded, as many as there is room for.
 func NextInCrowd(l Limits, all iter.Seq[Peer]) []reloader.WorkloadRef {
+	if l.Concurrent <= 0 {
+		return nil // it comes after each roll, and would look at all workloads
+	}
 	return longest(all, l.Concurrent-rolling(all, reloader.WorkloadRef{}), func(h *reloader.Hold) bool {
 		return h.Reason == reloader.ReasonLimited && h.Due.IsZero()
 	})

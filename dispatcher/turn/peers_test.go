@@ -160,3 +160,11 @@ func TestNext(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCrowd: without a limit no workload is looked at, since this comes after each roll.
+func TestNoCrowd(t *testing.T) {
+	next := turn.NextInCrowd(turn.Limits{}, func(func(turn.Peer) bool) { t.Error("all workloads are looked at") })
+	if next != nil {
+		t.Errorf("next are %v", next)
+	}
+}
