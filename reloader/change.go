@@ -89,20 +89,17 @@ const (
 	ChangeDeleted ChangeType = "Deleted"
 )
 
-// KeyOp says what happened to one key of a config.
-type KeyOp string
-
-// The operations on a key.
+// What can happen to a key of a config.
 const (
-	KeyAdded   KeyOp = "Added"
-	KeyChanged KeyOp = "Changed"
-	KeyRemoved KeyOp = "Removed"
+	KeyAdded   = "Added"
+	KeyChanged = "Changed"
+	KeyRemoved = "Removed"
 )
 
 // KeyChange is one key of a config that a change touched.
 type KeyChange struct {
 	Key string `json:"key" doc:"The key's name."`
-	Op  KeyOp  `json:"op" enum:"Added,Changed,Removed" doc:"What happened to the key."`
+	Op  string `json:"op" enum:"Added,Changed,Removed" doc:"What happened to the key."`
 }
 
 // Candidate is an actor who may have made a change.

@@ -22,7 +22,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		"Why a change asks for a reload": asks, "Why it does not": declines, "Outcomes": ends, "Holds": holds, "Rollouts": rollsOut,
 	} {
 		before, rest, ok := strings.Cut(want, "\n## "+heading+"\n")
-		const head = "| reason | the workload … |\n|---|---|\n"
+		const head = "| reason | meaning |\n|---|---|\n"
 		intro, rest, tabled := strings.Cut(rest, head)
 		_, rest, ended := strings.Cut(rest, "\n\n")
 		if !ok || !tabled || !ended {
@@ -30,13 +30,13 @@ func TestReasonsAreDocumented(t *testing.T) {
 		}
 		var rows strings.Builder
 		for _, i := range Reasons {
-			says := i.Says
+			says := "The workload " + i.Says + "."
 			if p == holds && i.in&deadLetter != 0 {
-				says += " (dead letter)"
+				says += " This is a dead letter."
 			}
 			if i.in&p != 0 && (p != ends || i.in&holds == 0) { // the page has those of both under Holds alone
 				if i.Do != "" {
-					says += ". " + i.Do
+					says += " " + i.Do
 				}
 				fmt.Fprintf(&rows, "| `%s` | %s |\n", i.Reason, says)
 			}

@@ -37,7 +37,7 @@ func cause(id string, c reloader.Config, second int, from, to string, keys ...re
 	}
 }
 
-func key(name string, op reloader.KeyOp) reloader.KeyChange {
+func key(name string, op string) reloader.KeyChange {
 	return reloader.KeyChange{Key: name, Op: op}
 }
 

@@ -57,7 +57,7 @@ func keysOf(keys []reloader.KeyChange) string { return orDash(strings.Join(signe
 
 // signedKeys names keys, with the sign of those that were added or removed.
 func signedKeys(keys []reloader.KeyChange) (names []string) {
-	signs := map[reloader.KeyOp]string{reloader.KeyAdded: "+", reloader.KeyRemoved: "-"}
+	signs := map[string]string{reloader.KeyAdded: "+", reloader.KeyRemoved: "-"}
 	for _, k := range keys {
 		names = append(names, signs[k.Op]+k.Key)
 	}

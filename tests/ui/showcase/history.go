@@ -53,7 +53,7 @@ func (f *Fleet) keys(c reloader.Config) (keys []reloader.KeyChange) {
 	if issued(c) {
 		count = len(names)
 	}
-	ops := []reloader.KeyOp{reloader.KeyChanged, reloader.KeyChanged, reloader.KeyAdded, reloader.KeyRemoved}
+	ops := []string{reloader.KeyChanged, reloader.KeyChanged, reloader.KeyAdded, reloader.KeyRemoved}
 	first := f.rng.IntN(len(names))
 	for i := range count {
 		key := reloader.KeyChange{Key: names[(first+i)%len(names)], Op: reloader.KeyChanged}
