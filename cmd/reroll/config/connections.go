@@ -80,7 +80,7 @@ type Ingest struct {
 	TokenFile string `yaml:"tokenFile"`
 	// Accept plain HTTP without authentication, on a loopback address only.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// Name of the Service, for Reroll's own certificate and for the names of its two Secrets.
+	// Service in Reroll's own certificate, and prefix of its Secrets.
 	Service string `yaml:"service" is:"label"`
 	// Interval of the canaries that [check the feed](audit-events.md#whether-the-feed-works). 0: never.
 	CanaryInterval time.Duration `yaml:"canaryInterval" min:"1s"`
@@ -94,7 +94,7 @@ type API struct {
 	Auth string `yaml:"auth" oneOf:"none,token,anonymous"`
 	// At a hub: what each group [sees](fleet.md#who-sees-what), such as `team-shop prod-*/shop`.
 	Rights Rights `yaml:"rights"`
-	// Accepted audiences of tokens. Default: those that the API server accepts.
+	// Accepted audiences of tokens. Default: the API server's.
 	Audiences []string `yaml:"audiences"`
 	// Certificate file. Default: plain HTTP.
 	TLSCert string `yaml:"tlsCert"`
@@ -102,7 +102,7 @@ type API struct {
 	TLSKey string `yaml:"tlsKey"`
 	// Accept tokens over HTTP, for a proxy that terminates TLS.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// With `auth: anonymous`: further accepted host names, such as the host of an Ingress.
+	// With `auth: anonymous`: further host names, such as an Ingress's.
 	Hosts []string `yaml:"hosts"`
 }
 
