@@ -83,7 +83,7 @@ var SightRules = []SightRule{
 	{"unread", "The content is unknown: read it.", unread},
 	{"mark", "The mark of a tool proves which content the workload rolled for. If the live content differs, the workload missed a change.", marked},
 	{"foreign", "The config is in another cluster, whose clock can differ: take the baseline.", foreign},
-	{"appearedSinceListed", "The config was created after Reroll listed the configs that match a pattern of the workload, and creations count: the workload missed a change.", appearedSinceListed},
+	{"appearedSinceListed", "The config was created after Reroll evaluated the workload's patterns, and creations count: the workload missed a change.", appearedSinceListed},
 	{"writtenSince", "Data was written after the opt-in, and a pod is older: the workload missed a change.", writtenSince},
 	{"takenSince", "A key was removed after the opt-in, and a pod is older: the workload missed a change.", takenSince},
 	{"madeAnew", "The config was created after the opt-in, and a pod is older. The workload missed a change, if creations count or no pod starts without the config.", madeAnew},
