@@ -25,7 +25,7 @@ const (
 // Rules are all rules, in order.
 var Rules = []Rule{
 	{NotWanted, "The workload does not ask for the config: do nothing.", notWanted},
-	{"firstSight", "The config has no entry: the next table decides, and after a missed change the rules below.", firstSight},
+	{"firstSight", "The config has no entry: the next table decides. After a missed change, the rules below decide.", firstSight},
 	{"same", "The entry has the same version: do nothing.", same},
 	{"unread", "The version differs: read the content.", unread},
 	{"gone", "The config was deleted, and deletions do not count: do nothing.", gone},

@@ -147,7 +147,7 @@ func row(t *testing.T, said map[string]string, f Field) string {
 	}
 	if value == f.Words && value != "" {
 		meaning += " Default: all."
-	} else if value != "" && value != "[]" {
+	} else if value != "" && value != "[]" && value != "false" {
 		meaning += " Default: `" + value + "`."
 	}
 	return fmt.Sprintf("| `%s` | %s |\n", f.Name, meaning)
