@@ -33,7 +33,7 @@ type Process struct {
 	Namespace string `yaml:"namespace" is:"label"`
 	// [Components](concepts.md#words) to run. If neither `nats.url` nor `nats.config` is set, include `dispatch`, which then runs NATS.
 	Components []string `yaml:"components" oneOf:"ingest,dispatch,api,admission"`
-	// [Source](audit-events.md#sources) of changes: a `watch` of metadata, `audit` events, or both (`auto`).
+	// [Source](audit-events.md#sources) of changes.
 	Source string `yaml:"source" oneOf:"auto,audit,watch"`
 	// Decide and record, but write nothing.
 	DryRun bool `yaml:"dryRun"`
