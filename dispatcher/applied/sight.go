@@ -79,11 +79,11 @@ type SightRule struct {
 // SightRules are the rules of first sight, in order. If none answers, the live write is the baseline.
 var SightRules = []SightRule{
 	{"unproven", "Nothing proves which content is current, as for a SecretProviderClass without pods: take the baseline.", unproven},
-	{"absent", "The config does not exist: take the baseline, unless deletions count and a hint reported one.", absent},
+	{"absent", "The config does not exist: take the baseline. Exception: deletions count, a hint reported the deletion, and a pod is older.", absent},
 	{"unread", "The content is unknown: read it.", unread},
-	{"mark", "The mark of a tool proves which content the workload rolled for.", marked},
+	{"mark", "The mark of a tool proves which content the workload rolled for. If the live content differs, the workload missed a change.", marked},
 	{"foreign", "The config is in another cluster, whose clock can differ: take the baseline.", foreign},
-	{"appearedSinceListed", "The config was created after the patterns of the workload were listed: it is new.", appearedSinceListed},
+	{"appearedSinceListed", "The config was created after Reroll evaluated the workload's patterns, and creations count: the workload missed a change.", appearedSinceListed},
 	{"writtenSince", "Data was written after the opt-in, and a pod is older: the workload missed a change.", writtenSince},
 	{"takenSince", "A key was removed after the opt-in, and a pod is older: the workload missed a change.", takenSince},
 	{"madeAnew", "The config was created after the opt-in, and a pod is older. The workload missed a change, if creations count or no pod starts without the config.", madeAnew},

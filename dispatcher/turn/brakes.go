@@ -12,13 +12,13 @@ import (
 
 // Limits are the settings of the installation that brakes have: those of rolloutLimits. The zero value holds back nothing.
 type Limits struct {
-	// Rolls per minute; a tenth may start together. 0: no limit.
+	// Rolls per minute. A tenth of them may start together. 0: no limit.
 	PerMinute int `yaml:"reloadsPerMinute"`
 	// Workloads that may roll out at once. 0: no limit.
 	Concurrent int `yaml:"maxConcurrentRollouts"`
 	// Minimum time between two rolls of a workload.
 	MinInterval time.Duration `yaml:"minReloadInterval"`
-	// Rolls in about twelve hours before a workload slows down. 0: no limit.
+	// Rolls of one workload in about twelve hours, before Reroll [delays](rollouts.md#rollout-limits) further ones. 0: no limit.
 	FlapLimit int `yaml:"flapLimit"`
 	// When workloads may roll, such as `0 22 * * 1-5 6h`. Default: always.
 	Windows control.Windows `yaml:"maintenanceWindows"`

@@ -14,9 +14,9 @@ import (
 
 // Debounce combines successive edits into one roll.
 type Debounce struct {
-	// Time without changes before a roll. 0: at once.
+	// Time without further changes before a roll. 0: roll at once.
 	Window time.Duration `yaml:"window"`
-	// Longest wait while further changes arrive, at least `window`.
+	// Longest wait for changes to stop. At least `window`.
 	MaxWait time.Duration `yaml:"maxWait"`
 }
 

@@ -161,7 +161,7 @@ func commandTables(all []*cobra.Command) string {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cell(cmd.Short), strings.Join(own, " "))
 	}
 	return "\n## Flags that have one meaning on every command\n\n| flag and default | meaning |\n|---|---|\n" + shared.String() +
-		"\n## Commands\n\nFlags stand with their defaults. `reroll COMMAND --help` explains each flag, and has examples.\n\n" +
+		"\n## Commands\n\nThe last column has the defaults of flags. `reroll COMMAND --help` explains each flag, and has examples.\n\n" +
 		"| command | what it does | its own flags |\n|---|---|---|\n" + table.String()
 }
 

@@ -37,7 +37,7 @@ func auditCheckCommand(g *globals) *cobra.Command {
 func (c *auditCheck) command() *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "check",
-		Short: "Follow the audit events until they are proven, or say what is missing",
+		Short: "Wait for an audit event from every API server, and say what is missing",
 		Long: "Follow the audit events until a canary has come through every API server. A canary is a write of Reroll's own ConfigMap or Secret, " +
 			"whose audit event must come back. It exits with 0 if the feed is proven, and with 1 otherwise.",
 		Example: "  reroll audit check\n  reroll audit check --reroll-namespace ops --timeout 10m",

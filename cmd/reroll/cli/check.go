@@ -21,7 +21,7 @@ func checkCommand(g *globals) *cobra.Command {
 	f := &checkFlags{globals: g}
 	cmd := take(&cobra.Command{
 		Use:   "check",
-		Short: "Check what Reroll relies on, and say how to fix what is wrong",
+		Short: "Check what Reroll needs, and say how to fix what is wrong",
 		Long: "Check what Reroll relies on: its API, what its dispatchers report of NATS, the audit feed and themselves, and the workloads that need " +
 			"attention, or would restart although their strategy avoids it; with --pre, before an installation, whether you may install it. It exits with 1 if something is wrong or unknown.",
 		Example: "  reroll check\n  reroll check --pre\n  reroll check -o json",

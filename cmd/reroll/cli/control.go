@@ -81,7 +81,7 @@ func pauseCommand(g *globals) *cobra.Command {
 	p := &pausing{globals: g}
 	cmd := take(&cobra.Command{
 		Use:   "pause",
-		Short: "Hold back rolls: of a namespace, of some workloads, or of all",
+		Short: "Hold back rolls of all workloads, a namespace or some workloads",
 		Long: "Hold back the rolls of a namespace, of some workloads, or with -A of the whole cluster. Changes made meanwhile roll once at the end.\n" +
 			"It writes the ConfigMap " + control.ConfigMap + " with your rights; the same with kubectl, if there is no such ConfigMap yet:\n" +
 			"  kubectl -n reroll create configmap " + control.ConfigMap + " --from-literal=" + control.Key + "='freeze: {}'",
@@ -127,7 +127,7 @@ func resumeCommand(g *globals) *cobra.Command {
 	p := &pausing{globals: g}
 	cmd := take(&cobra.Command{
 		Use:     "resume",
-		Short:   "End what pause holds back",
+		Short:   "End a pause or a freeze",
 		Long:    "End the pause of the same namespace and selector; with -A alone, that of the whole cluster.",
 		Example: "  reroll resume -n shop\n  reroll resume -n shop -l app=web\n  reroll resume -A",
 		Args:    cobra.NoArgs,
@@ -191,7 +191,7 @@ func reloadCommand(g *globals) *cobra.Command {
 func retryCommand(g *globals) *cobra.Command {
 	a := &annotating{globals: g, key: dispatcher.RetryAnnotation, what: "retry", said: "asked for another try of "}
 	return a.command(&cobra.Command{
-		Short: "Try again a workload that failed, or whose stalled rollout halts others",
+		Short: "Retry a workload that failed, or whose stalled rollout halts others",
 		Long: "Try again, now, a workload that could not be patched. If its stalled rollout halts those of others, they continue; if it is one of " +
 			"those that wait, it goes alone. ",
 		Example: "  reroll retry deploy/web -n shop\n  reroll retry shop/Deployment/web --context east",

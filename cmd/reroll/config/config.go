@@ -31,15 +31,15 @@ type Process struct {
 	ClusterName string `yaml:"clusterName" is:"label"`
 	// Reroll's namespace. Default: the pod's or the context's.
 	Namespace string `yaml:"namespace" is:"label"`
-	// [Components](concepts.md#words) to run. Without `nats.url` and `nats.config`, `dispatch` must be among them.
+	// [Components](concepts.md#words) to run. If neither `nats.url` nor `nats.config` is set, include `dispatch`, which then runs NATS.
 	Components []string `yaml:"components" oneOf:"ingest,dispatch,api,admission"`
-	// [Source](audit-events.md#sources) of changes: a `watch` of metadata, `audit` events, or both (`auto`).
+	// [Source](audit-events.md#sources) of changes.
 	Source string `yaml:"source" oneOf:"auto,audit,watch"`
 	// Decide and record, but write nothing.
 	DryRun bool `yaml:"dryRun"`
 	// Directory of the embedded NATS.
 	DataDir string `yaml:"dataDir"`
-	// Elect the active dispatcher by a Lease. Requires `nats.url`, `POD_NAME` and `POD_NAMESPACE`.
+	// Let a Lease elect the active dispatcher. Requires `nats.url`, `POD_NAME` and `POD_NAMESPACE`.
 	LeaderElection bool `yaml:"leaderElection"`
 	// Store no users and addresses.
 	RedactActors bool       `yaml:"redactActors"`
@@ -81,7 +81,7 @@ type Rolling struct {
 	Debounce      turn.Debounce `yaml:"debounce"`
 	RolloutLimits RolloutLimits `yaml:"rolloutLimits"`
 	HotReload     HotReload     `yaml:"hotReload"`
-	// Interval of resyncs. Six times as long for kinds that Reroll may not list. 0: only at the start.
+	// Interval of resyncs; six times as long for kinds of config that Reroll may not list. 0: one resync, at startup.
 	ResyncInterval time.Duration `yaml:"resyncInterval" min:"1s"`
 	Notifications  Notifications `yaml:"notifications"`
 }
@@ -96,7 +96,7 @@ type Scope struct {
 	NamespaceSelector Selector `yaml:"namespaceSelector"`
 	// Labels of configs to include.
 	ResourceLabelSelector Selector `yaml:"resourceLabelSelector"`
-	// Kind of config to ignore.
+	// Kind of config to ignore, not both.
 	ResourcesToIgnore []string `yaml:"resourcesToIgnore" oneOf:"configmaps,secrets"`
 	// Workloads never to roll.
 	IgnoredWorkloadTypes []string `yaml:"ignoredWorkloadTypes" oneOf:"jobs,cronjobs"`
@@ -106,7 +106,7 @@ type Scope struct {
 type Reload struct {
 	// How a roll changes the pod template.
 	Strategy string `yaml:"strategy" oneOf:"env-vars,annotations"`
-	// Roll workloads without annotations for every config they use.
+	// Roll workloads that have no annotation for every config they use.
 	AutoAll bool `yaml:"autoAll"`
 	// Roll when a config is created.
 	OnCreate bool `yaml:"onCreate"`
@@ -116,22 +116,22 @@ type Reload struct {
 	ArgoRollouts bool `yaml:"argoRollouts"`
 	// Roll for SecretProviderClasses too.
 	CSI bool `yaml:"csi"`
-	// [Annotations](annotations.md) to read.
+	// Dialects of [annotations](annotations.md) to read.
 	Dialects []string `yaml:"dialects" oneOf:"reroll,stakater,sap,wave,collaborne,fabric8,trigger"`
 	// Other keys for Stakater's annotations, by [name](#keys-of-annotations), such as `auto: example.com/auto`.
 	AnnotationKeys AnnotationKeys `yaml:"annotationKeys"`
 	// Also write the unkeyed [marks of other tools](security.md#what-marks-reveal).
 	ToolMarks bool `yaml:"toolMarks"`
-	// URL to call instead of rolling.
+	// URL to call instead of rolling workloads.
 	WebhookURL string `yaml:"webhookURL" is:"url"`
 }
 
 // RolloutLimits hold workloads back: see [rollouts](rollouts.md#rollout-limits).
 type RolloutLimits struct {
 	turn.Limits
-	// Time until a rollout stalls, if its controller has no deadline. 0: never.
+	// Time after which a rollout counts as stalled, if the workload has no `progressDeadlineSeconds`. 0: never.
 	Deadline time.Duration `yaml:"deadline"`
-	// Roll [in steps](rollouts.md#stop-after-a-failed-rollout), and hold the rest if a workload stalls.
+	// Roll [in steps](rollouts.md#stop-after-a-failed-rollout), and hold the remaining workloads if a rollout stalls.
 	HaltOnFailure bool `yaml:"haltOnFailure"`
 }
 
@@ -141,7 +141,7 @@ type HotReload struct {
 	Enabled bool `yaml:"enabled"`
 	// Allow the strategy `exec` too. Requires the right `pods/exec`.
 	Exec bool `yaml:"exec"`
-	// Longest time until a kubelet has refreshed a volume: one and a half times its `syncFrequency`, and some seconds.
+	// Longest time that a kubelet takes to update a volume: 1.5 times its `syncFrequency`, plus some seconds.
 	Settle time.Duration `yaml:"settle" min:"1s"`
 }
 

@@ -24,7 +24,7 @@ type Login struct {
 	User string `yaml:"user"`
 	// Password file.
 	PasswordFile string `yaml:"passwordFile"`
-	// CA file for the server. Enables TLS, like `tlsCert`. Default: the system's.
+	// CA file for the server. Enables TLS, as `tlsCert` does. Default: the CAs of the system.
 	TLSCA string `yaml:"tlsCA"`
 	// Client certificate file.
 	TLSCert string `yaml:"tlsCert"`
@@ -42,7 +42,7 @@ type NATS struct {
 	// Addresses of an external NATS, comma-separated. Default: an embedded one.
 	URL string `yaml:"url"`
 	Login
-	// Replicas of each external stream: 1, 3 or 5. 0: unchanged, or 1 if new.
+	// Replicas of each stream in an external NATS: 1, 3 or 5. 0: existing streams keep theirs, new ones get 1.
 	Replicas int `yaml:"replicas"`
 	// Size limit of [all streams](production.md#streams), such as `4Gi`. Default: 2Gi.
 	StoreSize Size `yaml:"storeSize"`
@@ -55,7 +55,8 @@ func (n NATS) Options() queue.Options {
 	return queue.Options{URL: n.URL, Login: n.Queue(), Replicas: n.Replicas, MaxStore: int64(n.StoreSize), ConfigFile: n.Config}
 }
 
-// Hub receives copies of the records: see [many clusters](fleet.md). Its other keys are the login keys of `nats`, from `credentials` to `tlsKey`.
+// Hub configures the connection to a hub, which receives copies of the records: see [many clusters](fleet.md). It has the
+// login keys of `nats` too.
 type Hub struct {
 	// Addresses of the hub's NATS, comma-separated.
 	URL string `yaml:"url"`
@@ -77,9 +78,9 @@ type Ingest struct {
 	TLSClientCA string `yaml:"tlsClientCA"`
 	// File of [bearer tokens](#who-may-send-audit-events).
 	TokenFile string `yaml:"tokenFile"`
-	// Plain HTTP without authentication, on a loopback address only.
+	// Accept plain HTTP without authentication, on a loopback address only.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// Service in Reroll's own certificate, and name of its Secrets.
+	// Service in Reroll's own certificate, and prefix of its Secrets.
 	Service string `yaml:"service" is:"label"`
 	// Interval of the canaries that [check the feed](audit-events.md#whether-the-feed-works). 0: never.
 	CanaryInterval time.Duration `yaml:"canaryInterval" min:"1s"`
@@ -91,7 +92,7 @@ type API struct {
 	Address string `yaml:"address"`
 	// How clients [authenticate](api.md#who-may-ask).
 	Auth string `yaml:"auth" oneOf:"none,token,anonymous"`
-	// At a hub: what groups [see](fleet.md#who-sees-what), such as `team-shop prod-*/shop`.
+	// At a hub: what each group [sees](fleet.md#who-sees-what), such as `team-shop prod-*/shop`.
 	Rights Rights `yaml:"rights"`
 	// Accepted audiences of tokens. Default: the API server's.
 	Audiences []string `yaml:"audiences"`
@@ -101,7 +102,7 @@ type API struct {
 	TLSKey string `yaml:"tlsKey"`
 	// Accept tokens over HTTP, for a proxy that terminates TLS.
 	InsecureHTTP bool `yaml:"insecureHTTP"`
-	// For `anonymous`: further host names, such as an Ingress's.
+	// With `auth: anonymous`: further host names, such as an Ingress's.
 	Hosts []string `yaml:"hosts"`
 }
 
@@ -117,7 +118,7 @@ type Admission struct {
 	Configuration string `yaml:"configuration"`
 	// Service in Reroll's own certificate.
 	Service string `yaml:"service" is:"label"`
-	// Lifetime of Reroll's own certificate. 0: use the files.
+	// Lifetime of Reroll's own certificate. 0: use `tlsCert` and `tlsKey`.
 	CertificateLifetime time.Duration `yaml:"certificateLifetime" min:"10s"`
 }
 

@@ -118,7 +118,7 @@ func tables(t *testing.T) string {
 			}
 		}
 	}
-	keys := "\n### Keys of annotations\n\nThe names in `reload.annotationKeys`, with the keys that they replace:\n\n"
+	keys := "\n### Keys of annotations\n\nEach name in `reload.annotationKeys`, with the key that it replaces:\n\n"
 	for _, name := range sortedNames() {
 		keys += fmt.Sprintf("* `%s`: `%s`\n", name, annotationNames[name])
 	}
@@ -132,7 +132,11 @@ func row(t *testing.T, said map[string]string, f Field) string {
 		t.Errorf("%s.%s: %q is not a comment of whole sentences", f.Type, f.Go, meaning)
 	}
 	if f.Words != "" {
-		meaning += " One of `" + strings.ReplaceAll(f.Words, ",", "`, `") + "`."
+		which := " One of `"
+		if _, many := f.Value().([]string); many {
+			which = " Values: `"
+		}
+		meaning += which + strings.ReplaceAll(f.Words, ",", "`, `") + "`."
 	}
 	value := f.text()
 	if d, ok := f.Value().(time.Duration); ok && d == 0 {
@@ -143,7 +147,7 @@ func row(t *testing.T, said map[string]string, f Field) string {
 	}
 	if value == f.Words && value != "" {
 		meaning += " Default: all."
-	} else if value != "" && value != "[]" {
+	} else if value != "" && value != "[]" && value != "false" {
 		meaning += " Default: `" + value + "`."
 	}
 	return fmt.Sprintf("| `%s` | %s |\n", f.Name, meaning)
