@@ -53,7 +53,7 @@ func (c *census) take(ctx context.Context) error {
 		return err
 	}
 	for _, resource := range hidden {
-		c.warnings = append(c.warnings, resource+" may not be listed, so they are left out")
+		c.warnings = append(c.warnings, "you have no permission to list "+resource+", so they are left out")
 	}
 	slices.SortFunc(touched, func(a, b *workload.Workload) int { return compareRefs(a.Ref(), b.Ref()) })
 	for _, w := range touched {
@@ -104,7 +104,7 @@ func (c *census) list(ctx context.Context, namespace string) error {
 		case !apierrors.IsForbidden(err):
 			return fmt.Errorf("list %ss of %s: %w", kind, namespace, err)
 		case kind.Info().Group == "": // most clusters lack the other kinds, and answer so only to those who may list it
-			c.warnings = append(c.warnings, fmt.Sprintf("%ss of %s may not be listed, so patterns match none of them here", kind, namespace))
+			c.warnings = append(c.warnings, fmt.Sprintf("you have no permission to list %ss of %s, so patterns match none of them here", kind, namespace))
 		}
 	}
 	return nil

@@ -89,13 +89,13 @@ func (l *lines) explanation(of view.Explained, x view.Explanation, wide bool, no
 		line = append(line, text(": "+x.Message))
 	}
 	if i := slices.IndexFunc(of.Edges, func(e reloader.Edge) bool { return e.Config == x.Config }); i >= 0 {
-		line = append(line, cell{" " + strings.TrimSpace(string(of.Edges[i].Why)+" "+of.Edges[i].Clause) + ".", faint})
+		line = append(line, cell{" (" + strings.TrimSuffix(string(of.Edges[i].Why)+": "+of.Edges[i].Clause, ": ") + ").", faint})
 		if wide {
 			line = append(line, cell{" Used " + usesOf(of.Edges[i].Uses) + ".", faint})
 		}
 	}
 	if c := x.Change; c != nil {
-		line = append(line, cell{fmt.Sprintf(" %s %s ago by %s, %s.", c.Type, since(now, c.VerifiedAt), whoOf(c.Candidates), c.ID), faint})
+		line = append(line, cell{fmt.Sprintf(" %s %s ago by %s: change %s.", c.Type, since(now, c.VerifiedAt), whoOf(c.Candidates), c.ID), faint})
 	}
 	l.add(line...)
 }
