@@ -58,7 +58,7 @@ func (x *index) link(t *tracked, c reloader.Config) {
 		return
 	}
 	if x.edges[t.w.Namespace] >= maxNamespaceEdges {
-		t.crowded = fmt.Sprintf("dependencies: the workloads of the namespace depend on %d configs together, which is the limit; those that this one names or matches beyond it reload nothing", maxNamespaceEdges)
+		t.crowded = fmt.Sprintf("dependencies: the workloads of the namespace depend on %d configs together, which is the limit; changes of further configs do not roll this workload", maxNamespaceEdges)
 		return
 	}
 	x.edges[t.w.Namespace]++
@@ -69,7 +69,7 @@ func (x *index) link(t *tracked, c reloader.Config) {
 // match makes c, which a pattern of t matches, an edge of t, unless t has as many as it may.
 func (x *index) match(t *tracked, c reloader.Config) {
 	if t.edges.Get(c) == nil && len(t.edges) >= dialect.MaxConfigs {
-		t.crowded = fmt.Sprintf("dependencies: the patterns of the workload match more than %d configs; those found beyond that number reload nothing", dialect.MaxConfigs)
+		t.crowded = fmt.Sprintf("dependencies: the patterns of the workload match more than %d configs; changes of further configs do not roll it", dialect.MaxConfigs)
 		return
 	}
 	x.link(t, c)

@@ -19,7 +19,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 	want := string(text)
 	for heading, p := range map[string]place{
-		"Why a change asks for a reload": asks, "Why it does not": declines, "Outcomes": ends, "Holds": holds, "Rollouts": rollsOut,
+		"Why a workload rolls for a config": asks, "Why it does not": declines, "Outcomes": ends, "Holds": holds, "Rollouts": rollsOut,
 	} {
 		before, rest, ok := strings.Cut(want, "\n## "+heading+"\n")
 		const head = "| reason | meaning |\n|---|---|\n"

@@ -44,7 +44,7 @@ func auditRoute(o Options) *route {
 	return &route{
 		source: reloader.SourceAudit, parse: audit.Decode, limits: o.Limits, limit: newLimiter(o.Limits, auditAtOnce),
 		media:   []string{"application/json"},
-		smaller: "use the audit level Metadata, lower --audit-webhook-batch-max-size, or set --audit-webhook-truncate-enabled",
+		smaller: "use the audit level Metadata, reduce --audit-webhook-batch-max-size, or set --audit-webhook-truncate-enabled",
 	}
 }
 

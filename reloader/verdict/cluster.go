@@ -78,7 +78,7 @@ func Doubt(s *reloader.ClusterStatus, positions []reloader.Position, now time.Ti
 	const usual = 100 // how many records are on their way from a cluster to its hub at any moment
 	for _, p := range positions {
 		if p.Of == "STATE" && p.Behind > usual {
-			return fmt.Sprintf("%d records of workloads have not arrived yet. The records may be out of date.", p.Behind)
+			return fmt.Sprintf("%d records of workloads have not arrived yet. What you see may be out of date.", p.Behind)
 		}
 	}
 	return ""
