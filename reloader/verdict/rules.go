@@ -36,7 +36,7 @@ func (c Case) judge() Verdict {
 	case roll.Result == reloader.ReasonWaitingForOperator && roll.Message != workload.WhyEmpty && roll.Message != workload.WhySuspend: // these two leave no pod with old content
 		return say(NotRolledOut, roll.Result, because(marked+" and is not rolled out", roll.Message), c.remedy(roll.Message))
 	case roll.Result == reloader.ReasonOvertaken && roll.Undone:
-		return say(NotRolledOut, roll.Result, fmt.Sprintf("%s, and its template was restored at %s, before the rollout completed. Pods that were not replaced run with the old content.",
+		return say(NotRolledOut, roll.Result, fmt.Sprintf("%s, and another client removed the mark at %s, before the rollout completed. Pods that were not replaced run with the old content.",
 			marked, clock(roll.EndedAt)), "reroll reload "+ref(c.Workload))
 	case h.Reason == reloader.ReasonFrozen, r.Hold == nil && frozen && c.waits():
 		return say(Frozen, reloader.ReasonFrozen, freeze.Message, freeze.Next)

@@ -179,7 +179,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Rollout = &reloader.Rollout{Result: reloader.ReasonOvertaken, StartedAt: now, EndedAt: now, Undone: true}
 			},
-			state: NotRolledOut, message: "its template was restored at 2026-11-21 12:00:00 UTC, before the rollout completed", next: "reroll reload shop/Deployment/web",
+			state: NotRolledOut, message: "another client removed the mark at 2026-11-21 12:00:00 UTC, before the rollout completed", next: "reroll reload shop/Deployment/web",
 		},
 		"overtaken":          {record: rollout(reloader.ReasonOvertaken, "its template was changed again"), state: UpToDate, message: "runs with the newest content"},
 		"rolling":            {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "was marked at 2026-11-21 12:00:00 UTC and is rolling out.", next: "kubectl -n shop rollout status deployment/web"},

@@ -170,7 +170,7 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	"the rollout is undone": {
 		objects: app + onePod + deployment(auto, fromApp),
 		then:    runs + edit + "kubectl -n $NAMESPACE wait --for=jsonpath='{.status.observedGeneration}'=2 --timeout=2m deployment/web\nkubectl -n $NAMESPACE rollout undo deployment/web\n",
-		state:   "NotRolledOut", cause: "its template was restored at", next: "reroll reload",
+		state:   "NotRolledOut", cause: "another client removed the mark at", next: "reroll reload",
 	},
 	"all is well": {
 		objects: app + deployment(auto, fromApp), then: edit, calm: true,
