@@ -93,7 +93,7 @@ const (
 // Reasons describes every reason. docs/reasons-and-events.md and the schema of the API are made of it.
 var Reasons = []ReasonInfo{
 	{ReasonNamed, asks, "names the config, or selects it by its labels", "", ""},
-	{ReasonAuto, asks, "asks for all configs that it references, or for all of one kind", "", ""},
+	{ReasonAuto, asks, "asks for all ConfigMaps, all Secrets or all configs that it references", "", ""},
 	{ReasonSearch, asks, "references this config, which has the annotation reloader.stakater.com/match that the workload searches for", "", ""},
 	{ReasonNotOptedIn, declines | recorded, "has no annotation that asks for this config", "Add an [annotation](annotations.md), such as `reroll.dev/auto: \"true\"`.", ""},
 	{ReasonNotReferenced, declines | recorded, "asks for the configs that it references, but does not reference this one", "Reference it in the pod template, or name it in `reroll.dev/configmaps` or `reroll.dev/secrets`.", ""},
@@ -123,10 +123,10 @@ var Reasons = []ReasonInfo{
 	{ReasonOutsideWindow, holds, "is held back because no maintenance window is open", "Wait, or change the window.", "reroll reload {workload}"},
 	{ReasonTooSoon, holds, "is held back because its last roll is more recent than the minimum interval", "Wait, or lower `reroll.dev/min-interval` or `rolloutLimits.minReloadInterval`.", ""},
 	{ReasonFlapping, holds, "is held back because its config keeps changing", "Stop the writer that `reroll get changes` shows; see [the alert](alerts-and-metrics.md#rerollflapping).", "reroll get reloads -n {namespace}"},
-	{ReasonLimited, holds | lags, "is held back because other rolls come first", "Wait, or change what the message names.", ""},
+	{ReasonLimited, holds | lags, "is held back because other rolls come first", "Wait; see [rollout limits](rollouts.md#rollout-limits).", ""},
 	{ReasonMissingConfig, holds, "has annotations of Wave, and waits for a config or key that its pods require", "Create what the hold names, or remove the reference.", ""},
 	{ReasonWaitingForStep, holds, "is held back until the workloads before it have rolled out", "Wait for the rollouts that the message names.", "reroll status"},
-	{ReasonHalted, holds, "is held back because the same change failed to roll out on an earlier workload", "Correct the config, or fix or `reroll retry` the stalled workload; see [rollouts](rollouts.md#stop-after-a-failed-rollout).", "reroll status"},
+	{ReasonHalted, holds, "is held back because the same change failed to roll out on an earlier workload", "Correct the config. Or fix the stalled workload, or run `reroll retry` for it; see [rollouts](rollouts.md#stop-after-a-failed-rollout).", "reroll status"},
 	{ReasonRolling, rollsOut, "is rolling out", "", ""},
 	{ReasonRolledOut, rollsOut | decided, "runs the new template with all its pods", "", ""},
 	{ReasonStalled, rollsOut | decided, "did not roll out in time", "Check its new pods; see [the alert](alerts-and-metrics.md#rerollrolloutsstalled).", ""},

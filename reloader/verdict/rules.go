@@ -136,7 +136,7 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 	case roll.Result == reloader.ReasonWaitingForOperator && roll.Message == workload.WhyEmpty:
 		v.Message = fmt.Sprintf("No pod runs: the workload has no replicas. The next pods start with the newest content; it was last marked at %s.", clock(roll.StartedAt))
 	case how == reloader.ReasonAppeared:
-		v.Message = fmt.Sprintf("%s was created at %s. Creating a config rolls nothing unless reload.onCreate is set, so pods that started before do not have it.", config, at)
+		v.Message = fmt.Sprintf("%s was created at %s. Creating a config rolls nothing unless reload.onCreate is set. Pods that started before do not have the config.", config, at)
 		v.Next = c.advice(how)
 	case how == reloader.ReasonBaseline && slices.Contains(reloader.Declines, e.Why):
 		v.Message = fmt.Sprintf("Changes of %s roll nothing: the workload %s. %s", config, declined(e), e.Why.Advice())

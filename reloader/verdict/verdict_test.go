@@ -345,7 +345,7 @@ func TestBlind(t *testing.T) {
 func TestCreated(t *testing.T) {
 	r := record(func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonAppeared })
 	c := Case{Cluster: "local", Workload: web, Record: r, Now: now}
-	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. Creating a config rolls nothing unless reload.onCreate is set, so pods that started before do not have it."
+	const want = "Secret shop/api-pasword was created at 2026-11-21 12:00:00 UTC. Creating a config rolls nothing unless reload.onCreate is set. Pods that started before do not have the config."
 	if got := c.Of(secret, false); got.State != UpToDate || got.Message != want || got.Next != "reroll reload shop/Deployment/web" {
 		t.Errorf("%+v, want %s", got, want)
 	}

@@ -104,7 +104,7 @@ func (c *census) list(ctx context.Context, namespace string) error {
 		case !apierrors.IsForbidden(err):
 			return fmt.Errorf("list %ss of %s: %w", kind, namespace, err)
 		case kind.Info().Group == "": // most clusters lack the other kinds, and answer so only to those who may list it
-			c.warnings = append(c.warnings, fmt.Sprintf("you have no permission to list %ss of %s, so this report cannot say which of them a pattern matches", kind, namespace))
+			c.warnings = append(c.warnings, fmt.Sprintf("you have no permission to list %ss of %s, so patterns for them were not evaluated", kind, namespace))
 		}
 	}
 	return nil
