@@ -123,7 +123,7 @@ var Reasons = []ReasonInfo{
 	{ReasonOutsideWindow, holds, "is held back because no maintenance window is open", "Wait, or change the window.", "reroll reload {workload}"},
 	{ReasonTooSoon, holds, "is held back because its last roll is more recent than the minimum interval", "Wait, or lower `reroll.dev/min-interval` or `rolloutLimits.minReloadInterval`.", ""},
 	{ReasonFlapping, holds, "is held back because its config keeps changing", "Stop the writer that `reroll get changes` shows; see [the alert](alerts-and-metrics.md#rerollflapping).", "reroll get reloads -n {namespace}"},
-	{ReasonLimited, holds | lags, "is held back because other rolls come first", "Wait; see [rollout limits](rollouts.md#rollout-limits).", ""},
+	{ReasonLimited, holds | lags, "is held back until other rolls are done", "Wait; see [rollout limits](rollouts.md#rollout-limits).", ""},
 	{ReasonMissingConfig, holds, "has annotations of Wave, and waits for a config or key that its pods require", "Create what the hold names, or remove the reference.", ""},
 	{ReasonWaitingForStep, holds, "is held back until the workloads before it have rolled out", "Wait for the rollouts that the message names.", "reroll status"},
 	{ReasonHalted, holds, "is held back because the same change failed to roll out on an earlier workload", "Correct the config. Or fix the stalled workload, or run `reroll retry` for it; see [rollouts](rollouts.md#stop-after-a-failed-rollout).", "reroll status"},

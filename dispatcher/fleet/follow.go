@@ -136,7 +136,7 @@ func (f *follows) unheard(c reloader.Config) error {
 	if c.Cluster == f.cluster {
 		return FollowError{fmt.Sprintf("%s cannot be followed yet: it could not be looked at here, in its own cluster", c)}
 	}
-	return FollowError{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, or away, or not connected to the hub", c, c.Cluster)}
+	return FollowError{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, stopped or not connected to the hub", c, c.Cluster)}
 }
 
 // notAfter returns c with no time that is later than at: the clock of its owner may be ahead of ours.

@@ -145,7 +145,7 @@ func TestCensus(t *testing.T) {
 		"✗ shop/Deployment/missed: rolls once: its stakater mark differs from the present content of ConfigMap/app\n",
 		"! shop/Deployment/clash: Conflict: the annotations of stakater and wave ask for rolls",
 		"! shop/Deployment/typo: Typo: configmap.reloader.stakater.com/reload names ConfigMap/appp, which does not exist\n    → did you mean app?\n",
-		"4 workloads; the first start rolls 1; 1 with conflicts, 1 with typos, 0 with something that another tool left behind, 0 that could not be read completely\n",
+		"4 workloads; the first start rolls 1 of them. Workloads with conflicts: 1, with typos: 1, with something that another tool left behind: 0, not read completely: 0\n",
 	} {
 		if !strings.Contains(shown.String(), part) {
 			t.Errorf("it does not say %q:\n%s", part, shown.String())
