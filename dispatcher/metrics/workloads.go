@@ -40,7 +40,7 @@ func newWorkloads(snapshot func(now time.Time) Snapshot) workloads {
 		held:     desc("reroll_held_workloads", "Workloads that wait longer than for their quiet window, by what holds them back.", "reason"),
 		dead:     desc("reroll_dead_letters", "Workloads that could not be patched and will not be without help, by reason.", "reason"),
 		waitedBy: desc("reroll_oldest_pending_age_seconds",
-			"How long the oldest change has waited for a workload to roll, by the reason why the workload waits; 0 if no workload waits for that reason.", "reason"),
+			"Age of the oldest change that has not rolled its workload yet, by the reason of the hold; 0 without such a hold.", "reason"),
 	}
 }
 

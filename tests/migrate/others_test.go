@@ -24,7 +24,7 @@ func TestOtherGuides(t *testing.T) {
 	s := newShop(t, "wave")
 	s.Kubectl("apply", "--namespace=", "--filename=testdata/wave.yaml")
 	r := newReader(t, "others", "config: {reload: {strategy: env-vars}}\n")
-	if said := r.follow(t, sortOut, nil); !strings.Contains(said, "6 workloads; the first start rolls 0 of them. Workloads with conflicts: 0, with typos: 0, with something that another tool left behind: 0") {
+	if said := r.follow(t, sortOut, nil); !strings.Contains(said, "6 workloads; the first start rolls 0 of them. Workloads with conflicts: 0, with typos: 0, with remains of another tool: 0") {
 		t.Errorf("it says:\n%s", said)
 	}
 	was := s.look()

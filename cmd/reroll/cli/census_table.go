@@ -77,7 +77,7 @@ func (c *census) show(l *lines, wide bool) {
 	}
 	found.show(l)
 	s := c.summary()
-	l.addf("%s; the first start rolls %d of them. Workloads with conflicts: %d, with typos: %d, with something that another tool left behind: %d, not read completely: %d",
+	l.addf("%s; the first start rolls %d of them. Workloads with conflicts: %d, with typos: %d, with remains of another tool: %d. Workloads that were not read completely: %d",
 		count(s.Workloads, "workload"), s.Rolls, s.Conflicts, s.Typos, s.Leftovers, s.Unknown)
 }
 
