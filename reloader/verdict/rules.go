@@ -69,7 +69,7 @@ func (c Case) unrecorded() Verdict {
 	case live.Typo != "":
 		message += " " + end(live.Typo)
 	case live.Asks:
-		message, next = w+" exists and asks for configs, and Reroll has no record of it: Reroll leaves out its namespace or kind, or it was annotated a moment ago.", "reroll check"
+		message, next = w+" exists and asks for configs, but Reroll has no record of it: the settings leave out its namespace or kind, or it was annotated a moment ago.", "reroll check"
 	}
 	return say(NotOptedIn, reloader.ReasonNotOptedIn, message, next)
 }

@@ -220,7 +220,7 @@ func TestLive(t *testing.T) {
 		{Live{}, "shop/Deployment/web exists, and is not opted in.", annotate},
 		{Live{Lacking: "there is no namespace shop"}, "There is no namespace shop.", "kubectl get deployment -A"},
 		{Live{Typo: "a/atuo is unknown: did you mean a/auto?", Asks: true}, "shop/Deployment/web exists, and is not opted in. a/atuo is unknown: did you mean a/auto?", annotate},
-		{Live{Asks: true}, "shop/Deployment/web exists and asks for configs, and Reroll has no record of it: Reroll leaves out its namespace or kind, or it was annotated a moment ago.", "reroll check"},
+		{Live{Asks: true}, "shop/Deployment/web exists and asks for configs, but Reroll has no record of it: the settings leave out its namespace or kind, or it was annotated a moment ago.", "reroll check"},
 	} {
 		got := Judge(Case{Cluster: "local", Workload: web, Live: &c.live, Now: now})
 		if want := (Verdict{State: NotOptedIn, Reason: reloader.ReasonNotOptedIn, NeedsAttention: true, Message: c.message, Next: c.next}); got != want {
