@@ -106,7 +106,7 @@ type Scope struct {
 type Reload struct {
 	// How a roll changes the pod template.
 	Strategy string `yaml:"strategy" oneOf:"env-vars,annotations"`
-	// Roll workloads that have no annotation for every config they use.
+	// Roll every workload for each config that it uses, unless an annotation `auto` of the workload says otherwise.
 	AutoAll bool `yaml:"autoAll"`
 	// Roll when a config is created.
 	OnCreate bool `yaml:"onCreate"`

@@ -55,8 +55,8 @@ func (n NATS) Options() queue.Options {
 	return queue.Options{URL: n.URL, Login: n.Queue(), Replicas: n.Replicas, MaxStore: int64(n.StoreSize), ConfigFile: n.Config}
 }
 
-// Hub configures the connection to a hub, which receives copies of the records: see [many clusters](fleet.md). It has the
-// login keys of `nats` too.
+// Hub configures the connection to a hub, which receives copies of the records: see [many clusters](fleet.md). The
+// login keys of `nats`, `credentials` to `tlsKey`, also exist under `hub`.
 type Hub struct {
 	// Addresses of the hub's NATS, comma-separated.
 	URL string `yaml:"url"`
