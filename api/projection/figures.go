@@ -15,9 +15,10 @@ type Figure struct {
 	Second int64
 	In     unique.Handle[Place]
 	Of     unique.Handle[Subject]
-	// Outcome is that of a reload, and Took how long it took until the patch; negative if that is not known.
-	Outcome reloader.Reason
-	Took    time.Duration
+	// Took is how long a reload took until the patch; negative if that is not known.
+	Took time.Duration
+	// Outcome is the place of that of a reload in reloader.Outcomes; negative if it is none of them.
+	Outcome int8
 	// Change says that this is a change and not a reload, Patched that the reload wrote a patch.
 	Change, Patched bool
 }
@@ -58,13 +59,13 @@ func figureOfReload(r *reloader.Reload) Figure {
 	}
 	return Figure{
 		Second: r.DecidedAt.Unix(), In: unique.Make(in), Of: unique.Make(Subject{in, r.Workload.Kind, r.Workload.Name}),
-		Outcome: r.Outcome, Took: took, Patched: !r.PatchedAt.IsZero(),
+		Outcome: int8(slices.Index(reloader.Outcomes, r.Outcome)), Took: took, Patched: !r.PatchedAt.IsZero(),
 	}
 }
 
-// Figures returns those of every change and reload that is kept. A baseline counts as one that happened never.
-func (p *Projection) Figures() []Figure {
+// AppendFigures appends to a slice those of every change and reload that is kept. A baseline counts as one that happened never.
+func (p *Projection) AppendFigures(to []Figure) []Figure {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return slices.Concat(p.changes.figures, p.reloads.figures)
+	return append(append(to, p.changes.figures...), p.reloads.figures...)
 }

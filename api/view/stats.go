@@ -56,6 +56,7 @@ func Count(figures []projection.Figure, since, until time.Time, seen func(projec
 	for at := int64(0); at < length; at += piece {
 		s.Buckets = append(s.Buckets, Bucket{time.Unix(from+at, 0).UTC(), newCounts()})
 	}
+	outcomes := make([]int, len(s.Buckets)*len(reloader.Outcomes)) // a map for each would take half of the time
 	shown, rolled, edited := map[unique.Handle[projection.Place]]bool{}, tops{}, tops{}
 	for i, f := range figures {
 		at := f.Second - from
@@ -79,7 +80,9 @@ func Count(figures []projection.Figure, since, until time.Time, seen func(projec
 		case f.Patched:
 			rolled.add(f.Of, i)
 		}
-		b.Outcomes[f.Outcome]++
+		if f.Outcome >= 0 {
+			outcomes[int(at/piece)*len(reloader.Outcomes)+int(f.Outcome)]++
+		}
 		if f.Took >= 0 {
 			b.took = append(b.took, f.Took)
 		}
@@ -89,8 +92,11 @@ func Count(figures []projection.Figure, since, until time.Time, seen func(projec
 		b.measure()
 		s.Total.Changes += b.Changes
 		s.Total.took = append(s.Total.took, b.took...)
-		for outcome, n := range b.Outcomes {
-			s.Total.Outcomes[outcome] += n
+		for o, outcome := range reloader.Outcomes {
+			if n := outcomes[i*len(reloader.Outcomes)+o]; n > 0 {
+				b.Outcomes[outcome] = n
+				s.Total.Outcomes[outcome] += n
+			}
 		}
 	}
 	s.Total.measure()

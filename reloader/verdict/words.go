@@ -87,6 +87,10 @@ func freezeOf(f reloader.Pause, s *reloader.ClusterStatus) Problem {
 
 // advice returns the command that the table of reasons has for one.
 func (c Case) advice(reason reloader.Reason) string {
+	next := reason.Info().Next
+	if next == "" {
+		return ""
+	}
 	pause := reloader.Pause{Namespace: c.Workload.Namespace}
 	own := ""
 	if c.Status != nil {
@@ -95,7 +99,7 @@ func (c Case) advice(reason reloader.Reason) string {
 			pause = c.Status.Pauses[i]
 		}
 	}
-	return strings.NewReplacer("{workload}", ref(c.Workload), "{namespace}", c.Workload.Namespace, "{pause}", flags(pause)+own).Replace(reason.Info().Next)
+	return strings.NewReplacer("{workload}", ref(c.Workload), "{namespace}", c.Workload.Namespace, "{pause}", flags(pause)+own).Replace(next)
 }
 
 // without says how a change of the config of e reaches the running pods of a workload that asks not to restart them; empty for other workloads.
