@@ -31,7 +31,7 @@ type Process struct {
 	ClusterName string `yaml:"clusterName" is:"label"`
 	// Reroll's namespace. Default: the pod's or the context's.
 	Namespace string `yaml:"namespace" is:"label"`
-	// [Components](concepts.md#words) to run. If neither `nats.url` nor `nats.config` is set, include `dispatch`, which then runs NATS.
+	// [Components](concepts.md#words) to run.
 	Components []string `yaml:"components" oneOf:"ingest,dispatch,api,admission"`
 	// [Source](audit-events.md#sources) of changes.
 	Source string `yaml:"source" oneOf:"auto,audit,watch"`
@@ -137,9 +137,9 @@ type RolloutLimits struct {
 
 // HotReload lets workloads [reload without a restart](hot-reload.md), if their annotations ask for it.
 type HotReload struct {
-	// Allow the strategies `http` and `refresh`. Requires the right to patch pods.
+	// Allow the strategies `http` and `refresh`.
 	Enabled bool `yaml:"enabled"`
-	// Allow the strategy `exec` too. Requires the right `pods/exec`.
+	// Allow the strategy `exec` too.
 	Exec bool `yaml:"exec"`
 	// Longest time that a kubelet takes to update a volume: 1.5 times its `syncFrequency`, plus some seconds.
 	Settle time.Duration `yaml:"settle" min:"1s"`
