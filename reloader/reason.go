@@ -94,7 +94,7 @@ const (
 var Reasons = []ReasonInfo{
 	{ReasonNamed, asks, "names the config, or selects it by its labels", "", ""},
 	{ReasonAuto, asks, "asks for all ConfigMaps, all Secrets or all configs that it references", "", ""},
-	{ReasonSearch, asks, "references this config, which has the annotation reloader.stakater.com/match that the workload searches for", "", ""},
+	{ReasonSearch, asks, "references this config, which has the match annotation that the workload searches for", "", ""},
 	{ReasonNotOptedIn, declines | recorded, "has no annotation that asks for this config", "Add an [annotation](annotations.md), such as `reroll.dev/auto: \"true\"`.", ""},
 	{ReasonNotReferenced, declines | recorded, "asks for the configs that it references, but does not reference this one", "Reference it in the pod template, or name it in `reroll.dev/configmaps` or `reroll.dev/secrets`.", ""},
 	{ReasonUnselected, declines | recorded, "does not select the config, because the config lacks the label or annotation that the workload asks for", "Put `reloader.stakater.com/match: \"true\"` or the label on the config, or check `scope.resourceLabelSelector`.", ""},
