@@ -112,7 +112,7 @@ var Reasons = []ReasonInfo{
 	{ReasonCalled, ends | recorded | newest | hot, "reloaded in its running pods, which answered each call without an error", "", ""},
 	{ReasonRefreshed, ends | recorded | newest | hot, "has the new files in its running pods, and its program watches these files", "", ""},
 	{ReasonReloadFailed, ends | holds | recorded | deadLetter, "could not reload in its running pods, and an annotation forbids a restart", "Fix the error that `reroll explain` shows, or remove `reroll.dev/http-fallback`. Then `reroll retry`.", "reroll retry {workload}"},
-	{ReasonPaused, ends | holds, "got a new mark, and rolls when the time in its annotation pause-period is over", "Wait.", ""},
+	{ReasonPaused, ends | holds, "got a new mark, and its annotation pause-period delays the replacement of its pods", "Wait.", ""},
 	{ReasonPodsNewer, ends | recorded | newest, "has only pods that started after the change", "", ""},
 	{ReasonRefused, ends | holds | recorded | deadLetter, "could not be patched, because the API server refuses permanently or no container of the pod template can have the mark", "Fix the error that `reroll explain` shows, then `reroll retry`.", "reroll retry {workload}"},
 	{ReasonReloaded, ends | recorded, "got a new mark and rolls", "", ""},

@@ -40,7 +40,7 @@ func newWorkloads(snapshot func(now time.Time) Snapshot) workloads {
 		held:     desc("reroll_held_workloads", "Workloads that wait longer than for their quiet window, by what holds them back.", "reason"),
 		dead:     desc("reroll_dead_letters", "Workloads that could not be patched and will not be without help, by reason.", "reason"),
 		waitedBy: desc("reroll_oldest_pending_age_seconds",
-			"Age of the oldest change that a workload still has to roll for, by the reason why the workload is held; 0 if none is held for that reason.", "reason"),
+			"Age of the oldest pending change, for each reason of a hold; 0 if no workload is held for that reason.", "reason"),
 	}
 }
 

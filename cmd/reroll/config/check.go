@@ -190,7 +190,7 @@ func (c *Config) apiRules() []rule {
 		{a.Auth == AuthNone && open, reached + "api.auth: none does not authenticate clients: set api.auth: token; or anonymous if every client that reaches it may read everything"},
 		{
 			a.Auth == AuthToken && a.TLSCert == "" && !a.InsecureHTTP && open,
-			reached + "tokens would cross the network in clear: set api.tlsCert and api.tlsKey, or api.insecureHTTP if something in front of it encrypts",
+			reached + "tokens would cross the network as clear text: set api.tlsCert and api.tlsKey, or set api.insecureHTTP if a proxy encrypts the connections",
 		},
 		{len(a.Rights) > 0 && a.Auth != AuthToken, "api.rights needs api.auth: token"},
 		{len(a.Audiences) > 0 && a.Auth != AuthToken, "api.audiences needs api.auth: token"},
