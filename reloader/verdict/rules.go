@@ -19,7 +19,7 @@ func (c Case) judge() Verdict {
 	if r.Rollout != nil {
 		roll = *r.Rollout
 	}
-	marked := "The workload was marked at " + clock(roll.StartedAt)
+	marked := "Reroll rolled the workload at " + clock(roll.StartedAt)
 	switch freeze, frozen := c.frozen(); {
 	case h.DeadLetter():
 		return say(Failed, h.Reason, ofHold(h), c.advice(h.Reason))
@@ -34,7 +34,7 @@ func (c Case) judge() Verdict {
 	case roll.Result == reloader.ReasonStalled:
 		return say(Stalled, roll.Result, because(marked+", and pods still run with the old content", roll.Message), c.kubectl("describe"))
 	case roll.Result == reloader.ReasonWaitingForOperator && roll.Message != workload.WhyEmpty && roll.Message != workload.WhySuspend: // these two leave no pod with old content
-		return say(NotRolledOut, roll.Result, because(marked+" and is not rolled out", roll.Message), c.remedy(roll.Message))
+		return say(NotRolledOut, roll.Result, because(marked+", and the rollout is not complete", roll.Message), c.remedy(roll.Message))
 	case roll.Result == reloader.ReasonOvertaken && roll.Undone:
 		return say(NotRolledOut, roll.Result, fmt.Sprintf("%s, and another client removed the mark at %s, before the rollout completed. Pods that were not replaced run with the old content.",
 			marked, clock(roll.EndedAt)), "reroll reload "+ref(c.Workload))
@@ -47,7 +47,7 @@ func (c Case) judge() Verdict {
 	case c.waits():
 		return say(Pending, "", "A change waits for the debounce window to pass.", "")
 	case roll.Result == reloader.ReasonRolling:
-		return say(Rolling, roll.Result, because(marked+" and is rolling out", roll.Message)+c.often(), c.remedy(""))
+		return say(Rolling, roll.Result, because(marked+", and the rollout is under way", roll.Message)+c.often(), c.remedy(""))
 	case e.How == reloader.ReasonDryRun, e.How == reloader.ReasonNotified:
 		return say(NotRolled, e.How, rolledNothing(e), "")
 	case len(r.Edges) == 0:
@@ -134,7 +134,7 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 	v := say(UpToDate, e.How, rolledNothing(e), "")
 	switch how, config, at := e.How, named(e.Config), clock(e.At); {
 	case roll.Result == reloader.ReasonWaitingForOperator && roll.Message == workload.WhyEmpty:
-		v.Message = fmt.Sprintf("No pod runs: the workload has no replicas. The next pods start with the newest content; it was last marked at %s.", clock(roll.StartedAt))
+		v.Message = fmt.Sprintf("No pod runs: the workload has no replicas. The next pods start with the newest content; it last rolled at %s.", clock(roll.StartedAt))
 	case how == reloader.ReasonAppeared:
 		v.Message = fmt.Sprintf("%s was created at %s. Creating a config rolls nothing unless reload.onCreate is set. Pods that started before do not have the config.", config, at)
 		v.Next = c.advice(how)

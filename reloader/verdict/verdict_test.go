@@ -141,7 +141,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window"},
 		"reloading":             {record: hold(reloader.ReasonReloading, "http: 1 of 2 pods have answered", now.Add(time.Minute)), state: Pending, message: "is reloading in its running pods: http: 1 of 2 pods have answered. It continues at 2026-11-21 12:01:00 UTC."},
 		"reload failed":         {record: hold(reloader.ReasonReloadFailed, "pod web-1: answered with status 500", time.Time{}), state: Failed, message: "could not reload in its running pods", next: "reroll retry shop/Deployment/web"},
-		"reloaded": {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].How = "http", reloader.ReasonVerified }, state: UpToDate, message: "runs with the newest content: it reloaded in its running pods, and each pod proved it (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). " +
+		"reloaded": {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].How = "http", reloader.ReasonVerified }, state: UpToDate, message: "runs with the newest content: it reloaded in its running pods without a restart, and each pod proved that (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). " +
 			"A change of Secret shop/api-pasword would reach its running pods without a restart (strategy http)."},
 		"restarts":           {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].Restarts = "exec", "it is used as env" }, state: UpToDate, message: "A change of Secret shop/api-pasword would restart its pods: it is used as env."},
 		"paused by operator": {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
@@ -182,7 +182,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			state: NotRolledOut, message: "another client removed the mark at 2026-11-21 12:00:00 UTC, before the rollout completed", next: "reroll reload shop/Deployment/web",
 		},
 		"overtaken":          {record: rollout(reloader.ReasonOvertaken, "its template was changed again"), state: UpToDate, message: "runs with the newest content"},
-		"rolling":            {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "was marked at 2026-11-21 12:00:00 UTC and is rolling out.", next: "kubectl -n shop rollout status deployment/web"},
+		"rolling":            {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "Reroll rolled the workload at 2026-11-21 12:00:00 UTC, and the rollout is under way.", next: "kubectl -n shop rollout status deployment/web"},
 		"just opted in":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = "" }, state: Pending, message: "not recorded yet", next: "reroll check"},
 		"never changed":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
 		"dispatcher down":    {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; the record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll check"},

@@ -77,7 +77,7 @@ func (c *census) show(l *lines, wide bool) {
 	}
 	found.show(l)
 	s := c.summary()
-	l.addf("%s; the first start rolls %d of them. Workloads with conflicts: %d, with typos: %d, with remains of another tool: %d. Workloads that were not read completely: %d",
+	l.addf("%s; the first start rolls %d of them. Workloads with conflicts: %d, with typos: %d, with remains of another tool: %d. Workloads that could not be examined: %d",
 		count(s.Workloads, "workload"), s.Rolls, s.Conflicts, s.Typos, s.Leftovers, s.Unknown)
 }
 

@@ -145,7 +145,7 @@ func TestCensus(t *testing.T) {
 		"✗ shop/Deployment/missed: rolls once: its stakater mark differs from the present content of ConfigMap/app\n",
 		"! shop/Deployment/clash: Conflict: the annotations of stakater and wave ask for rolls",
 		"! shop/Deployment/typo: Typo: configmap.reloader.stakater.com/reload names ConfigMap/appp, which does not exist\n    → did you mean app?\n",
-		"4 workloads; the first start rolls 1 of them. Workloads with conflicts: 1, with typos: 1, with remains of another tool: 0. Workloads that were not read completely: 0\n",
+		"4 workloads; the first start rolls 1 of them. Workloads with conflicts: 1, with typos: 1, with remains of another tool: 0. Workloads that could not be examined: 0\n",
 	} {
 		if !strings.Contains(shown.String(), part) {
 			t.Errorf("it does not say %q:\n%s", part, shown.String())

@@ -133,7 +133,7 @@ func silent(ctx context.Context, c *queue.Conn, cluster string) error {
 		return err
 	}
 	if ago := s.CachedInfo().TimeStamp.Sub(last.Time); ago < aliveTime {
-		return fmt.Errorf("%w: it reported its status %v ago; take its account out of the hub's configuration first, or add --force", ErrAlive, ago.Round(time.Second))
+		return fmt.Errorf("%w: it reported its status %v ago; take its NATS account out of the hub's configuration first, or add --force", ErrAlive, ago.Round(time.Second))
 	}
 	return nil
 }
