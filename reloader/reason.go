@@ -1,9 +1,6 @@
 package reloader
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Reason is why a workload was or was not reloaded. The list is closed; Reasons describes each.
 type Reason string
@@ -162,11 +159,12 @@ func reasonsIn(p place) (found []Reason) {
 
 // Info returns what describes r; a zero ReasonInfo if r is not one of Reasons.
 func (r Reason) Info() ReasonInfo {
-	i := slices.IndexFunc(Reasons, func(i ReasonInfo) bool { return i.Reason == r })
-	if i < 0 {
-		return ReasonInfo{}
+	for i := range Reasons {
+		if Reasons[i].Reason == r {
+			return Reasons[i]
+		}
 	}
-	return Reasons[i]
+	return ReasonInfo{}
 }
 
 // Says is that of Info.

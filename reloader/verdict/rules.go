@@ -19,8 +19,8 @@ func (c Case) judge() Verdict {
 	if r.Rollout != nil {
 		roll = *r.Rollout
 	}
-	marked := "Reroll rolled the workload at " + clock(roll.StartedAt)
-	switch freeze, frozen := c.frozen(); {
+	marked := func() string { return "Reroll rolled the workload at " + clock(roll.StartedAt) }
+	switch {
 	case h.DeadLetter():
 		return say(Failed, h.Reason, ofHold(h), c.advice(h.Reason))
 	case len(r.Problems) > 0:
@@ -32,14 +32,15 @@ func (c Case) judge() Verdict {
 	case h.Reason == reloader.ReasonMissingConfig:
 		return say(MissingConfig, h.Reason, because("The workload waits", h.Message), "")
 	case roll.Result == reloader.ReasonStalled:
-		return say(Stalled, roll.Result, because(marked+", and pods still run with the old content", roll.Message), c.kubectl("describe"))
+		return say(Stalled, roll.Result, because(marked()+", and pods still run with the old content", roll.Message), c.kubectl("describe"))
 	case roll.Result == reloader.ReasonWaitingForOperator && roll.Message != workload.WhyEmpty && roll.Message != workload.WhySuspend: // these two leave no pod with old content
-		return say(NotRolledOut, roll.Result, because(marked+", and the rollout is not complete", roll.Message), c.remedy(roll.Message))
+		return say(NotRolledOut, roll.Result, because(marked()+", and the rollout is not complete", roll.Message), c.remedy(roll.Message))
 	case roll.Result == reloader.ReasonOvertaken && roll.Undone:
 		return say(NotRolledOut, roll.Result, fmt.Sprintf("%s, and another client removed the mark at %s, before the rollout completed. Pods that were not replaced run with the old content.",
-			marked, clock(roll.EndedAt)), "reroll reload "+ref(c.Workload))
-	case h.Reason == reloader.ReasonFrozen, r.Hold == nil && frozen && c.waits():
-		return say(Frozen, reloader.ReasonFrozen, freeze.Message, freeze.Next)
+			marked(), clock(roll.EndedAt)), "reroll reload "+ref(c.Workload))
+	case h.Reason == reloader.ReasonFrozen, r.Hold == nil && c.frozen() && c.waits():
+		freeze := c.freeze()
+		return say(Frozen, freeze.Reason, freeze.Message, freeze.Next)
 	case h.Reason == reloader.ReasonReloading:
 		return say(Pending, h.Reason, ofHold(h), "")
 	case h.Reason != "":
@@ -47,7 +48,7 @@ func (c Case) judge() Verdict {
 	case c.waits():
 		return say(Pending, "", "A change waits for the debounce window to pass.", "")
 	case roll.Result == reloader.ReasonRolling:
-		return say(Rolling, roll.Result, because(marked+", and the rollout is under way", roll.Message)+c.often(), c.remedy(""))
+		return say(Rolling, roll.Result, because(marked()+", and the rollout is under way", roll.Message)+c.often(), c.remedy(""))
 	case e.How == reloader.ReasonDryRun, e.How == reloader.ReasonNotified:
 		return say(NotRolled, e.How, rolledNothing(e), "")
 	case len(r.Edges) == 0:
@@ -152,7 +153,8 @@ func (c Case) upToDate(e reloader.Edge, roll reloader.Rollout) Verdict {
 	}
 	unheard, next := c.unheard()
 	v.Message, v.Next = v.Message+c.ahead(e)+c.often()+unheard, cmp.Or(v.Next, next)
-	if freeze, frozen := c.frozen(); frozen {
+	if c.frozen() {
+		freeze := c.freeze()
 		v.Message, v.Next = v.Message+" "+freeze.Message+" The next change waits.", freeze.Next
 	}
 	return v

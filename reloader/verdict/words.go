@@ -61,21 +61,23 @@ func (c Case) edge() reloader.Edge {
 	return slices.MaxFunc(c.Record.Edges, func(a, b reloader.Edge) int { return a.At.Compare(b.At) })
 }
 
-// frozen says what freezes the cluster, or what the record says of that, and reports whether it holds back changes now. A control document that cannot
-// be read must be corrected: nothing ends it.
-func (c Case) frozen() (says Problem, on bool) {
+// frozen reports whether a freeze of the cluster holds back changes now.
+func (c Case) frozen() bool { return c.Status != nil && c.Status.Freeze.On(c.Now) }
+
+// freeze says what freezes the cluster, or what the record says of that. A control document that cannot be read must be corrected: nothing ends it.
+func (c Case) freeze() Problem {
 	s := c.Status
 	if s == nil {
 		s = &reloader.ClusterStatus{}
 	}
 	var f reloader.Pause
-	if on = s.Freeze.On(c.Now); on {
+	if c.frozen() {
 		f = *s.Freeze
 	}
 	if h := c.Record.Hold; h != nil && h.Reason == reloader.ReasonFrozen {
 		f.Reason, f.Until = h.Message, h.Due
 	}
-	return freezeOf(f, s), on
+	return freezeOf(f, s)
 }
 
 func freezeOf(f reloader.Pause, s *reloader.ClusterStatus) Problem {

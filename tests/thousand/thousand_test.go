@@ -229,7 +229,7 @@ const impact = "/impact"
 // answers returns nil if the API answers. The impact is that of all configs of a merge request, and names the workload of each.
 func (f *fleet) answers(ctx context.Context, path string) error {
 	if path != impact {
-		var answer any
+		var answer json.RawMessage // what a client makes of it is not the API's time
 		return f.api.Get(ctx, "/api/v1"+path, &answer)
 	}
 	var question api.ImpactQuestion
