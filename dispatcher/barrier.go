@@ -206,7 +206,7 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 		say(&o.Pending, "it is being rolled")
 	case !behind && !asked:
 	case t.hold != nil && t.hold.Reason == reloader.ReasonRetrying:
-		say(&o.Pending, "attempt %d failed: %s", t.hold.Attempts, t.hold.Message)
+		say(&o.Pending, "not patched yet, after %d attempts: %s", t.hold.Attempts, t.hold.Message)
 	case t.hold != nil && (t.hold.Due.IsZero() || t.hold.Due.After(now)):
 		say(&o.Held, "%s", t.hold.Reason)
 	case behind && turn.Due(b.gate.turn(t, now), now).After(now):

@@ -108,7 +108,7 @@ func (g *gate) late(ref reloader.WorkloadRef, now time.Time) time.Duration {
 		return 0
 	}
 	if t.hold == nil && !now.Before(turn.Due(g.turn(t, now), now).Add(sayWaiting)) {
-		g.hold(t, reloader.Hold{Reason: reloader.ReasonLimited, Message: namespaceBusy}, now)
+		g.hold(t, reloader.Hold{Reason: reloader.ReasonRetrying, Message: namespaceBusy}, now)
 	}
 	return sayWaiting
 }

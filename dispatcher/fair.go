@@ -26,7 +26,7 @@ type fair struct {
 // sayWaiting is after what time a workload says that it waits for others of its namespace.
 const sayWaiting = 5 * time.Second
 
-const namespaceBusy = "the API server does not answer patches of other workloads in this namespace; check the API server and its admission webhooks"
+const namespaceBusy = "the API server does not answer Reroll's patches in this namespace; check the API server and its admission webhooks"
 
 func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]) *fair {
 	return &fair{q: q, free: workers, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{}}

@@ -135,7 +135,7 @@ spec: {template: {spec: {containers: [{name: main, envFrom: [{configMapRef: {nam
 			said := 0
 			for n := range stuck {
 				record, _ := w.store.recordOf(reloader.WorkloadRef{Kind: "Deployment", Namespace: "stuck", Name: fmt.Sprint("web-", n)})
-				if record.Hold != nil && record.Hold.Reason == reloader.ReasonLimited {
+				if record.Hold != nil && record.Hold.Reason == reloader.ReasonRetrying {
 					said++
 				}
 			}
