@@ -155,8 +155,8 @@ func aChange(n int) reloader.Change {
 		Type:            reloader.ChangeUpdated,
 		UID:             "u-1",
 		ResourceVersion: fmt.Sprint(n),
-		Old:             reloader.Digest{KeyID: "k1", Sum: fmt.Sprintf("%064x", n), Keys: reloader.KeySumsOf(map[string]string{"level": "per-key-fingerprint"})},
-		New:             reloader.Digest{KeyID: "k1", Sum: fmt.Sprintf("%064x", n+1), Keys: reloader.KeySumsOf(map[string]string{"level": "per-key-fingerprint"})},
+		Old:             reloader.Digest{KeyID: "k1", Sum: fmt.Sprintf("%064x", n), Keys: reloader.KeySums(map[string]string{"level": "per-key-fingerprint"})},
+		New:             reloader.Digest{KeyID: "k1", Sum: fmt.Sprintf("%064x", n+1), Keys: reloader.KeySums(map[string]string{"level": "per-key-fingerprint"})},
 		Keys:            []reloader.KeyChange{{Key: "level", Op: reloader.KeyChanged}},
 		Candidates: []reloader.Candidate{{
 			Actor: reloader.Actor{User: "alice", UserAgent: "kubectl/v1.37", SourceIP: "10.0.0.7", FieldManager: "kubectl-edit"},

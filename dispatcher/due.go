@@ -75,7 +75,7 @@ func (g *gate) missing(t *tracked) string {
 	for c := range t.edges.All() {
 		if r := t.w.Template.References.Get(c); r != nil && r.Required {
 			f := g.configs.of(c).now
-			missing = append(missing, dialect.Missing(c, r, f.absent || !t.shows(c, f), f.digest.Keys)...)
+			missing = append(missing, dialect.Missing(c, r, f.absent || !t.shows(c, f), f.digest)...)
 		}
 	}
 	slices.Sort(missing)

@@ -72,7 +72,7 @@ func (x *scribe) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
 	if !f.absent {
 		keys := []string(nil)
 		if r != nil {
-			keys = dialect.MissingKeys(r, f.digest.Keys)
+			keys = dialect.MissingKeys(r, f.digest)
 		}
 		return reloader.Missing{Config: c, Keys: keys, Required: required}, len(keys) > 0
 	}
@@ -129,7 +129,7 @@ func (x *scribe) nearConfig(w *workload.Workload, c reloader.Config) string {
 
 // nearKey says which key of a config was probably meant by the first of those that are missing.
 func nearKey(keys []string, f fact) string {
-	if name, ok := near.Word(keys[0], slices.Sorted(maps.Keys(f.digest.Keys.Map()))); ok {
+	if name, ok := near.Word(keys[0], slices.Sorted(maps.Keys(f.digest.KeySums()))); ok {
 		return name + ", which it has"
 	}
 	return ""

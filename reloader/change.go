@@ -15,50 +15,27 @@ type Digest struct {
 	// KeyID names the HMAC key. Digests under different keys cannot be compared.
 	KeyID string `json:"keyID,omitempty" doc:"Names the key that the fingerprint was made with. Fingerprints under different keys, or of different clusters, cannot be compared."`
 	Sum   string `json:"sum,omitempty" doc:"Keyed fingerprint of all keys and values, lower-case hex."`
-	// Keys has one shortened fingerprint for each key, so that a change can name the keys it touched. The API does not show them.
-	Keys KeySums `json:"keys,omitempty" hidden:"true"`
+	// Keys has one shortened fingerprint for each key, so that a change can name the keys it touched. The API does not show them. It stays the JSON
+	// object that is stored: a map takes ten times the memory.
+	Keys json.RawMessage `json:"keys,omitempty" hidden:"true"`
 }
 
-// KeySums has a fingerprint for each key of a config. It is the JSON object that is stored: a map takes ten times the memory. It is empty if there
-// are no keys.
-type KeySums string
-
-// KeySumsOf returns the KeySums with these fingerprints by key.
-func KeySumsOf(sums map[string]string) KeySums {
+// KeySums returns the Keys of a Digest with these fingerprints by key; nil if there are none.
+func KeySums(sums map[string]string) json.RawMessage {
 	if len(sums) == 0 {
-		return ""
+		return nil
 	}
 	text, err := json.Marshal(sums)
 	if err != nil {
-		return ""
-	}
-	return KeySums(text)
-}
-
-// Map returns the fingerprints by key; nil if there are none.
-func (k KeySums) Map() (sums map[string]string) {
-	if k == "" || json.Unmarshal([]byte(k), &sums) != nil {
 		return nil
 	}
+	return text
+}
+
+// KeySums returns the fingerprints in Keys by key; nil if there are none.
+func (d Digest) KeySums() (sums map[string]string) {
+	_ = json.Unmarshal(d.Keys, &sums) // what is no object has none
 	return sums
-}
-
-// MarshalJSON returns k, an object with the fingerprint of each key.
-func (k KeySums) MarshalJSON() ([]byte, error) {
-	if k == "" {
-		return []byte("null"), nil
-	}
-	return []byte(k), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON returns.
-func (k *KeySums) UnmarshalJSON(text []byte) error {
-	var sums map[string]string
-	if err := json.Unmarshal(text, &sums); err != nil {
-		return err
-	}
-	*k = KeySumsOf(sums)
-	return nil
 }
 
 // IsZero reports whether d stands for no content.

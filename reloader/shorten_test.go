@@ -67,7 +67,7 @@ func manyKeys(n int) reloader.Change {
 		before[key], after[key] = "0123456789abcdef", "fedcba9876543210"
 		c.Keys = append(c.Keys, reloader.KeyChange{Key: key, Op: reloader.KeyChanged})
 	}
-	c.Old.Keys, c.New.Keys = reloader.KeySumsOf(before), reloader.KeySumsOf(after)
+	c.Old.Keys, c.New.Keys = reloader.KeySums(before), reloader.KeySums(after)
 	c.Candidates = slices.Repeat(c.Candidates[:1], 16)
 	return c
 }

@@ -63,7 +63,7 @@ type shortener interface{ shorten(most int) }
 
 // shorten leaves out all keys or none: a list of some would say that the others have not changed.
 func (c *Change) shorten(int) {
-	c.Candidates, c.Old.Keys, c.New.Keys, c.Keys, c.Shortened = nil, "", "", nil, true
+	c.Candidates, c.Old.Keys, c.New.Keys, c.Keys, c.Shortened = nil, nil, nil, nil, true
 }
 
 func (c *Copy) shorten(most int) { c.Change.shorten(most) }

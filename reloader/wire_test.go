@@ -30,8 +30,8 @@ var (
 	candidate = reloader.Candidate{
 		Actor: alice, Verb: reloader.VerbPatch, AuditID: "0b0e-77", Time: at, Sure: true,
 	}
-	before = reloader.Digest{KeyID: "k1", Sum: "aa11", Keys: reloader.KeySumsOf(map[string]string{"a": "1", "b": "2"})}
-	after  = reloader.Digest{KeyID: "k1", Sum: "bb22", Keys: reloader.KeySumsOf(map[string]string{"a": "1", "c": "3"})}
+	before = reloader.Digest{KeyID: "k1", Sum: "aa11", Keys: reloader.KeySums(map[string]string{"a": "1", "b": "2"})}
+	after  = reloader.Digest{KeyID: "k1", Sum: "bb22", Keys: reloader.KeySums(map[string]string{"a": "1", "c": "3"})}
 	keys   = []reloader.KeyChange{{Key: "b", Op: reloader.KeyRemoved}, {Key: "c", Op: reloader.KeyAdded}}
 )
 
@@ -79,7 +79,7 @@ var (
 		Edges: []reloader.Edge{{
 			Config: prices, Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto", UsedKeys: true, Restarts: "it is used as env", Pending: "c-2",
 			Uses:    []reloader.Use{{How: "env", Container: "main", Keys: []string{"a"}, SubPath: true}},
-			Applied: reloader.Digest{KeyID: "k1", Sum: "aa11", Keys: reloader.KeySumsOf(map[string]string{"a": "1"})}, How: reloader.ReasonBaseline, At: at,
+			Applied: reloader.Digest{KeyID: "k1", Sum: "aa11", Keys: reloader.KeySums(map[string]string{"a": "1"})}, How: reloader.ReasonBaseline, At: at,
 		}},
 		Shortened: true,
 	}

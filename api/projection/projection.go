@@ -117,7 +117,7 @@ func (p *Projection) forget() {
 // AddChange records c, which the stream holds at seq. If a change of that ID is there already, c replaces it in its place:
 // attribution was added. It keeps c's slices: the caller must not write to them afterwards.
 func (p *Projection) AddChange(seq uint64, c reloader.Change) {
-	c.Old.Keys, c.New.Keys = "", ""
+	c.Old.Keys, c.New.Keys = nil, nil
 	shareChange(&c)
 	p.write(c.Cluster, c.Config.Namespace, func() []Topic {
 		m, ok := p.changes.add(seq, &c)

@@ -17,8 +17,8 @@ func change(id, user string) reloader.Change {
 	return reloader.Change{
 		ID:         id,
 		Type:       reloader.ChangeUpdated,
-		Old:        reloader.Digest{KeyID: "k", Sum: "0a", Keys: reloader.KeySumsOf(map[string]string{"a": "x"})},
-		New:        reloader.Digest{KeyID: "k", Sum: "0b", Keys: reloader.KeySumsOf(map[string]string{"a": "y"})},
+		Old:        reloader.Digest{KeyID: "k", Sum: "0a", Keys: reloader.KeySums(map[string]string{"a": "x"})},
+		New:        reloader.Digest{KeyID: "k", Sum: "0b", Keys: reloader.KeySums(map[string]string{"a": "y"})},
 		Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: user}}},
 	}
 }
@@ -228,7 +228,7 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 func TestKeepsNoFingerprintsOfKeys(t *testing.T) {
 	p := New(Limits{})
 	p.AddChange(1, change("c", "u"))
-	if c, _ := changeNamed(p, "c"); c.Old.Keys != "" || c.New.Keys != "" || c.New.Sum != "0b" {
+	if c, _ := changeNamed(p, "c"); c.Old.Keys != nil || c.New.Keys != nil || c.New.Sum != "0b" {
 		t.Errorf("kept %+v", c)
 	}
 }

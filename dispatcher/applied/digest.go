@@ -19,7 +19,7 @@ func WriteOf(version string, of reloader.Digest, counts func(key string) bool) W
 	if counts == nil {
 		return w
 	}
-	keys, used, sums := sha256.New(), sha256.New(), of.Keys.Map()
+	keys, used, sums := sha256.New(), sha256.New(), of.KeySums()
 	for _, key := range slices.Sorted(maps.Keys(sums)) {
 		if counts(key) {
 			fmt.Fprintf(keys, "%d:%s", len(key), key)

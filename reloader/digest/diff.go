@@ -14,7 +14,7 @@ func Diff(old, new reloader.Digest) []reloader.KeyChange {
 		return nil
 	}
 	var changes []reloader.KeyChange
-	before, after := old.Keys.Map(), new.Keys.Map()
+	before, after := old.KeySums(), new.KeySums()
 	for k, v := range after {
 		was, ok := before[k]
 		switch {

@@ -106,7 +106,7 @@ func TestRing(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	of := func(keyID string, keys map[string]string) reloader.Digest {
-		return reloader.Digest{KeyID: keyID, Sum: fmt.Sprint(keys), Keys: reloader.KeySumsOf(keys)}
+		return reloader.Digest{KeyID: keyID, Sum: fmt.Sprint(keys), Keys: reloader.KeySums(keys)}
 	}
 	old := of("k", map[string]string{"a": "1", "b": "1", "d": "1"})
 	cases := map[string]struct {

@@ -121,7 +121,7 @@ func sum(k Key, id string, c Content) reloader.Digest {
 		one.entry(s, key, value)
 		keys[key] = hex.EncodeToString(one.mac.Sum(nil)[:shortKeyBytes])
 	})
-	return reloader.Digest{KeyID: id, Sum: hex.EncodeToString(whole.mac.Sum(nil)), Keys: reloader.KeySumsOf(keys)}
+	return reloader.Digest{KeyID: id, Sum: hex.EncodeToString(whole.mac.Sum(nil)), Keys: reloader.KeySums(keys)}
 }
 
 // signer writes fields, each after its length, so that no two lists of fields are the same bytes.

@@ -14,7 +14,7 @@ import (
 func change(name, sum string) reloader.Change {
 	c := reloader.Change{
 		Cluster: "blue", Config: config(name), Type: reloader.ChangeUpdated, VerifiedAt: epoch,
-		New: reloader.Digest{KeyID: "k", Sum: sum, Keys: reloader.KeySumsOf(map[string]string{"a": sum})},
+		New: reloader.Digest{KeyID: "k", Sum: sum, Keys: reloader.KeySums(map[string]string{"a": sum})},
 	}
 	c.ID = reloader.ChangeID(c)
 	return c
