@@ -50,7 +50,7 @@ func (s Set) Named(name string) (*Dialect, bool) {
 	return s[i], true
 }
 
-// Choose returns the dialects of those names, in the order of s. It fails without a name, or for an unknown one.
+// Choose returns the dialects of those names, in the order of s; all of them if there are no names. It fails for an unknown one.
 func (s Set) Choose(names []string) (Set, error) {
 	for _, name := range names {
 		if _, ok := s.Named(name); !ok {
@@ -58,7 +58,7 @@ func (s Set) Choose(names []string) (Set, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there must be at least one of %s", strings.Join(s.Names(), ", "))
+		return s, nil
 	}
 	return slices.DeleteFunc(slices.Clone(s), func(d *Dialect) bool { return !slices.Contains(names, d.Name) }), nil
 }

@@ -152,7 +152,10 @@ func TestChoose(t *testing.T) {
 	if diff := cmp.Diff([]string{"stakater", "wave"}, got.Names()); err != nil || diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
-	for _, names := range [][]string{nil, {"stakater", "keel"}, {""}} {
+	if got, err := all.Choose(nil); err != nil || len(got) != len(all) {
+		t.Errorf("without names %v, %v", got.Names(), err)
+	}
+	for _, names := range [][]string{{"stakater", "keel"}, {""}} {
 		if _, err := all.Choose(names); err == nil {
 			t.Errorf("%q is accepted", names)
 		}

@@ -130,6 +130,9 @@ func (c *Config) check() error {
 			errs = append(errs, fmt.Errorf("hub.url: %w", err))
 		}
 	}
+	if _, err := c.Dialects(); err != nil {
+		errs = append(errs, err)
+	}
 	rules := slices.Concat(c.processRules(), c.connectionRules())
 	if c.Runs(Answers) {
 		rules = append(rules, c.apiRules()...)
@@ -155,7 +158,6 @@ func (c *Config) processRules() []rule {
 		{c.Embeds() && c.DataDir == "", "dataDir is empty: the embedded NATS keeps its files there"},
 		{c.Debounce.MaxWait < c.Debounce.Window, fmt.Sprintf("debounce.maxWait (%s) is shorter than debounce.window (%s)", c.Debounce.MaxWait, c.Debounce.Window)},
 		{len(c.Scope.IgnoredConfigs()) > 1, "scope.resourcesToIgnore: configmaps and secrets together leave nothing to react to"},
-		{len(c.Reload.Dialects) == 0, "reload.dialects: name one at least"},
 		{c.HotReload.Exec && !c.HotReload.Enabled, "hotReload.exec has no effect without hotReload.enabled"},
 		{c.HotReload.Settle == 0, "hotReload.settle is 0: set a time, such as 2m"},
 	}

@@ -116,8 +116,8 @@ type Reload struct {
 	ArgoRollouts bool `yaml:"argoRollouts"`
 	// Roll for SecretProviderClasses too.
 	CSI bool `yaml:"csi"`
-	// Dialects of [annotations](annotations.md) to read.
-	Dialects []string `yaml:"dialects" oneOf:"reroll,stakater,sap,wave,collaborne,fabric8,trigger"`
+	// Dialects of annotations to read, by their [names](annotations.md#which-events-count). Empty: all.
+	Dialects []string `yaml:"dialects"`
 	// Other keys for Stakater's annotations, by [name](#keys-of-annotations), such as `auto: example.com/auto`.
 	AnnotationKeys AnnotationKeys `yaml:"annotationKeys"`
 	// Also write the unkeyed [marks of other tools](security.md#what-marks-reveal).

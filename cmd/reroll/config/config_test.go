@@ -246,10 +246,6 @@ func TestStakaterFlags(t *testing.T) {
 
 // TestWordsAreThoseOfTheDomain: tags repeat what other packages know.
 func TestWordsAreThoseOfTheDomain(t *testing.T) {
-	c := Default()
-	if names := dialect.All(dialect.StakaterOptions{}).Names(); !cmp.Equal(c.Reload.Dialects, names) || lookup("reload.dialects").Words != strings.Join(names, ",") {
-		t.Errorf("dialects are %v", names)
-	}
 	if lookup("reload.strategy").Words != strings.Join(mark.General, ",") {
 		t.Errorf("strategies are %v", mark.General)
 	}

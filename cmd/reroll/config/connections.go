@@ -130,10 +130,7 @@ func Default() Config {
 			Kubernetes: Kubernetes{QPS: 500}, Log: Log{Level: "info", Format: "text"}, Metrics: Metrics{Address: ":9090"},
 		},
 		Rolling: Rolling{
-			Reload: Reload{
-				Strategy: "env-vars", ToolMarks: true,
-				Dialects: []string{"reroll", "stakater", "sap", "wave", "collaborne", "fabric8", "trigger"},
-			},
+			Reload:         Reload{Strategy: "env-vars", ToolMarks: true},
 			Debounce:       turn.Debounce{Window: time.Second, MaxWait: defaultMaxWait},
 			RolloutLimits:  RolloutLimits{Limits: turn.Limits{FlapLimit: 60}, Deadline: 10 * time.Minute},
 			HotReload:      HotReload{Settle: 2 * time.Minute},
