@@ -195,16 +195,20 @@ func (r *Room) Kubectl(args ...string) string {
 	return r.KubectlWith("", args...)
 }
 
-// KubectlWith is Kubectl with a standard input.
+// KubectlWith is Kubectl with a standard input. It repeats a command after a conflict, as a user does: a roll may come between its read and its write.
 func (r *Room) KubectlWith(stdin string, args ...string) string {
 	r.T.Helper()
-	cmd := r.Line.Kube.Command(r.Ctx(), append([]string{"--namespace=" + r.NS}, args...)...)
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		r.Must(fmt.Errorf("kubectl %v: %w: %s", args, err, out))
+	for {
+		cmd := r.Line.Kube.Command(r.Ctx(), append([]string{"--namespace=" + r.NS}, args...)...)
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			return string(out)
+		}
+		if !strings.Contains(string(out), "(Conflict)") {
+			r.Must(fmt.Errorf("kubectl %v: %w: %s", args, err, out))
+		}
 	}
-	return string(out)
 }
 
 // Helm runs the real helm in the namespace.
