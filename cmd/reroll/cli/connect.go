@@ -107,7 +107,7 @@ func (g *globals) client(address string) (*client, error) {
 	if token != "" && base.Scheme != "https" && !isLoopback(base.Hostname()) {
 		return nil, fmt.Errorf("the token would cross the network in clear to %s: use https", base.Redacted())
 	}
-	return &client{base: base, token: token, agent: g.userAgent(), timeout: requestTime, http: &http.Client{
+	return &client{base: base, token: token, agent: g.userAgent(), http: &http.Client{
 		Transport: http.DefaultTransport.(*http.Transport).Clone(),
 		// A redirect would carry the token elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error {

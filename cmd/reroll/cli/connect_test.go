@@ -68,7 +68,7 @@ func TestToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.get(t.Context(), "/api/v1/self", nil); err == nil || asked != nil {
+	if _, err := c.ask(t.Context(), http.MethodGet, "/api/v1/self", nil, nil); err == nil || asked != nil {
 		t.Errorf("a server that nobody vouches for was asked with %v: %v", asked, err)
 	}
 	c.http = server.Client()
@@ -76,10 +76,10 @@ func TestToken(t *testing.T) {
 		c, _ := g.client(server.URL)
 		return c.http.CheckRedirect
 	}()
-	if _, err := c.get(t.Context(), "/api/v1/self", nil); err != nil || asked.Get("Authorization") != "Bearer abc" || asked.Get("User-Agent") != "reroll/v1.2.3" {
+	if _, err := c.ask(t.Context(), http.MethodGet, "/api/v1/self", nil, nil); err != nil || asked.Get("Authorization") != "Bearer abc" || asked.Get("User-Agent") != "reroll/v1.2.3" {
 		t.Errorf("%v, asked with %v", err, asked)
 	}
-	if _, err := c.get(t.Context(), "/api/v1/redirect", nil); err == nil || !strings.Contains(err.Error(), "redirects") {
+	if _, err := c.ask(t.Context(), http.MethodGet, "/api/v1/redirect", nil, nil); err == nil || !strings.Contains(err.Error(), "redirects") {
 		t.Errorf("a redirect is followed: %v", err)
 	}
 	if _, err := g.client("http://reroll.example"); err == nil || strings.Contains(err.Error(), "abc") {

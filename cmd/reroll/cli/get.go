@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -156,7 +157,7 @@ func (f *getFlags) fetch(s *session) (l listing[json.RawMessage], single bool, e
 }
 
 func (f *getFlags) single(s *session, path string, q url.Values) (l listing[json.RawMessage], single bool, err error) {
-	body, err := s.get(s, path, q)
+	body, err := s.ask(s, http.MethodGet, path, q, nil)
 	return listing[json.RawMessage]{raw: []json.RawMessage{body}}, true, err
 }
 

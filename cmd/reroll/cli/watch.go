@@ -51,7 +51,7 @@ func (f *getFlags) follow(s *session) error {
 func isFinal(err error) bool {
 	var refused *refusal
 	var failed coded
-	return errors.As(err, &failed) || errors.As(err, &refused) && refused.status < http.StatusInternalServerError && refused.later == 0
+	return errors.As(err, &failed) || errors.As(err, &refused) && refused.status < http.StatusInternalServerError && refused.status != http.StatusTooManyRequests
 }
 
 // listen fetches the list again after each event until the stream ends.
