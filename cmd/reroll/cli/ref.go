@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -119,7 +118,7 @@ func nearName(c reloader.Config, w reloader.WorkloadRef) string {
 // maxNamed is how many names an error lists.
 const maxNamed = 10
 
-// find returns the workload that is meant. What the command line leaves open is looked up among the workloads on record, and then in the cluster.
+// find returns the workload that is meant. What the command line leaves open is looked up among the workloads on record.
 func (s *session) find(text string) (ref, error) {
 	r, err := s.parseRef(text, workloadKinds(), true)
 	if err != nil {
@@ -133,21 +132,12 @@ func (s *session) find(text string) (ref, error) {
 		set(q, name, value)
 	}
 	l, err := list[view.Workload](s, s.client, "workloads", q, maxNamed+1)
-	var refused *refusal
-	if errors.As(err, &refused) && refused.status == http.StatusForbidden && r.namespace == "" {
-		return r, usagef("you may not list the workloads of all namespaces: name the namespace of %s with -n", text)
-	}
 	if err != nil {
 		return r, err
 	}
 	var found []ref
 	for _, w := range l.items {
 		found = append(found, workloadRef(w.Cluster, w.Workload))
-	}
-	if len(found) == 0 {
-		if found, err = s.findLive(r); err != nil {
-			return r, err
-		}
 	}
 	switch {
 	case len(found) == 1:
