@@ -144,7 +144,7 @@ func FuzzManifests(f *testing.F) {
 	f.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\nstringData: {c: d}\n---\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]\n")
 	f.Add("a: {")
 	f.Fuzz(func(t *testing.T, text string) {
-		found, err := proposalsIn(strings.NewReader(text), "")
+		found, err := proposalsIn(strings.NewReader(text), "-", "")
 		if err != nil && len(err.Error()) > 200 {
 			t.Errorf("the error has %d bytes", len(err.Error()))
 		}
