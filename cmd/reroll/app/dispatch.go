@@ -123,9 +123,8 @@ func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
 // newDispatcher makes the dispatcher and starts those who tell about its reloads.
 func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) (*dispatcher.Dispatcher, error) {
 	s := p.settings
-	events := kube.NewAnnouncer(cluster, p.logger, p.registry)
-	p.start("announcer", events.Run)
-	tell := announcers{events}
+	tell := announcer{Announcer: kube.NewAnnouncer(cluster, p.logger, p.registry)}
+	p.start("announcer", tell.Run)
 	if s.Notifications.URL != "" {
 		alerts, err := notify.NewAlerts(notify.AlertOptions{
 			URL: s.Notifications.URL, Sink: s.Notifications.Sink, Proxy: s.Notifications.Proxy, AdditionalInfo: s.Notifications.AdditionalInfo, Version: p.version,
@@ -134,7 +133,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 			return nil, err
 		}
 		p.start("alerts", alerts.Run)
-		tell = append(tell, alerter{alerts})
+		tell.alerts = alerts
 	}
 	p.ledger = kube.NewLedger(cluster)
 	o := dispatcher.Options{

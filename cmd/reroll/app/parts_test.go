@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/reroll-dev/reroll/api/ops"
@@ -118,11 +119,11 @@ func TestControlNamesNobody(t *testing.T) {
 
 // TestCertificatesAreReported: of each use when it ends, as soon as there is one.
 func TestCertificatesAreReported(t *testing.T) {
-	var c certificates
+	p := &program{registry: prometheus.NewRegistry()}
 	var current *x509.Certificate
-	c.add("ingest", func() *x509.Certificate { return current })
-	if n := testutil.CollectAndCount(&c); n != 0 {
-		t.Errorf("%d series before there is a certificate", n)
+	p.inspect("ingest", func() *x509.Certificate { return current })
+	if _, err := p.registry.Gather(); err != nil {
+		t.Errorf("before there is a certificate: %v", err)
 	}
 	current = &x509.Certificate{NotBefore: time.Unix(1000, 0), NotAfter: time.Unix(2000, 0)}
 	want := `# HELP reroll_certificate_expiry_timestamp_seconds When a certificate in use ends.
@@ -132,7 +133,7 @@ reroll_certificate_expiry_timestamp_seconds{certificate="ingest"} 2000
 # TYPE reroll_certificate_not_before_timestamp_seconds gauge
 reroll_certificate_not_before_timestamp_seconds{certificate="ingest"} 1000
 `
-	if err := testutil.CollectAndCompare(&c, strings.NewReader(want)); err != nil {
+	if err := testutil.GatherAndCompare(p.registry, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
 }

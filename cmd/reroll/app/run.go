@@ -61,8 +61,6 @@ type certified struct {
 	ingestCAs   *certificate.CAs
 	// managed is the certificate of the admission webhook if Reroll's own CA signs it; nil if not.
 	managed *certificate.Managed
-	// certificates are those that the process shows, or believes.
-	certificates certificates
 }
 
 // run starts the parts that the settings name, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
@@ -173,7 +171,6 @@ func (p *program) serveOps(context.Context) error {
 		return nil
 	})
 	p.start("health", p.health.run)
-	p.registry.MustRegister(&p.certificates)
 	o := ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger}
 	if p.settings.Runs(config.Dispatches) {
 		o.Barrier = p.barrier
