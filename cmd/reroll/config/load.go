@@ -213,13 +213,13 @@ func (c *Config) Parse(content []byte) error {
 
 // override sets one key as a file would.
 func (c *Config) override(o override) error {
-	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.value}
+	node := &yaml.Node{Kind: yaml.ScalarNode, Value: o.value}
 	if strings.HasPrefix(o.value, "[") || strings.HasPrefix(o.value, "{") {
 		var document yaml.Node
 		if err := yaml.Unmarshal([]byte(o.value), &document); err != nil {
 			return fmt.Errorf("%s: %s: %w", o.origin, o.key, err)
 		}
-		node = withoutLines(document.Content[0])
+		node = document.Content[0]
 	}
 	parts := strings.Split(o.key, ".")
 	for _, part := range slices.Backward(parts) {
@@ -229,13 +229,4 @@ func (c *Config) override(o override) error {
 		return fmt.Errorf("%s: %w", o.origin, err)
 	}
 	return nil
-}
-
-// withoutLines takes the lines from nodes that are in no file.
-func withoutLines(n *yaml.Node) *yaml.Node {
-	n.Line = 0
-	for _, below := range n.Content {
-		withoutLines(below)
-	}
-	return n
 }
