@@ -98,15 +98,6 @@ func answering(status int, body string) *httptest.Server {
 	}))
 }
 
-// TestListThatDoesNotEnd: a server whose list continues where it was is no Reroll, and does not keep anybody for ever.
-func TestListThatDoesNotEnd(t *testing.T) {
-	server := answering(http.StatusOK, `{"items":[],"continue":"for ever"}`)
-	defer server.Close()
-	if _, _, err := run(t, "get", "workloads", "--server", server.URL); err == nil || !strings.Contains(err.Error(), "does not end") {
-		t.Errorf("error %v", err)
-	}
-}
-
 // FuzzAnswers has a server answer anything. Whatever a terminal obeys is kept from people.
 func FuzzAnswers(f *testing.F) {
 	f.Add("get workloads", "", 200, `{"items":[{"cluster":"local","workload":{"kind":"Deployment","namespace":"shop","name":"cart\u001b[31m"}}],"continue":""}`)

@@ -10,20 +10,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestFind(t *testing.T) {
-	for _, d := range All {
-		if got, err := Find(d.Name); err != nil || got != d {
-			t.Errorf("%s: %v, %v", d.Name, got, err)
-		}
-	}
-	if _, err := Find("kubernetes"); err == nil || !strings.Contains(err.Error(), "kubeadm, kubespray, minikube") {
-		t.Errorf("who misspells a name is not told the names: %v", err)
-	}
-	if !slices.IsSorted(Names()) {
-		t.Errorf("the names are in no order: %v", Names())
-	}
-}
-
 // TestEveryDistributionIsWhole: each says where files go or what to do instead, and has its guide.
 func TestEveryDistributionIsWhole(t *testing.T) {
 	guide, err := os.ReadFile("../../../" + Distribution{}.Guide())
