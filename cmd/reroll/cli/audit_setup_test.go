@@ -3,14 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"flag"
-	"math/big"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +19,7 @@ import (
 
 	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
 	"github.com/reroll-dev/reroll/reloader/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // setup runs the command for a release, and returns what it prints.
@@ -35,34 +30,16 @@ func setup(t *testing.T, from kube.Ingest, err error, args ...string) (out, errs
 	}, args...)
 }
 
-// caPair returns a CA that is valid for ten years, and its key, in PEM.
-func caPair(t *testing.T) (cert, key []byte) {
-	t.Helper()
-	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(10 * 365 * 24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, signer.Public(), signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
-}
-
 // released is a release with a CA of its own.
 func released(t *testing.T) kube.Ingest {
 	t.Helper()
-	cert, key := caPair(t)
+	ca, err := pki.NewCA("ingest")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return kube.Ingest{
 		Release: "reroll", Namespace: "reroll", Service: "reroll-ingest", Cluster: "local", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
-		CA: kube.Material{Secret: "reroll-ingest-ca", Data: map[string][]byte{"tls.crt": cert, "tls.key": key}},
+		CA: kube.Material{Secret: "reroll-ingest-ca", Data: map[string][]byte{"tls.crt": ca.CertPEM(), "tls.key": ca.KeyPEM()}},
 	}
 }
 
