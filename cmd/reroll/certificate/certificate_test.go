@@ -31,15 +31,14 @@ type shelf struct {
 	data    map[string][]byte
 	version int
 	bundle  []byte
-	fail    error
 	saves   int
 }
 
 func (s *shelf) Load(context.Context) (map[string][]byte, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.data == nil || s.fail != nil {
-		return nil, "", s.fail
+	if s.data == nil {
+		return nil, "", nil
 	}
 	return maps.Clone(s.data), strconv.Itoa(s.version), nil
 }
@@ -223,25 +222,6 @@ func TestIssueClient(t *testing.T) {
 		if c, err := IssueClient(pair[0], pair[1], "x", time.Hour, now); err == nil || c.Key != nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// TestTrouble: while the store is away the last certificate stays.
-func TestTrouble(t *testing.T) {
-	store := &shelf{}
-	m := managed(store, time.Hour)
-	if _, err := m.Get(nil); !errors.Is(err, errNone) {
-		t.Errorf("before there is any: %v", err)
-	}
-	if err := m.refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	store.fail = errors.New("the API server is away")
-	if err := m.refresh(t.Context()); !errors.Is(err, store.fail) {
-		t.Errorf("error %v", err)
-	}
-	if shown, err := m.Get(nil); err != nil || trusted(store.bundle, shown, time.Now()) != nil {
-		t.Errorf("the certificate is gone: %v", err)
 	}
 }
 
