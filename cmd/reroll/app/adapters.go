@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// follower feeds a projection from the queue.
 func follower(p *projection.Projection) queue.Follower {
 	return queue.Follower{CaughtUp: p.SetCaughtUp, Reset: p.Reset, Event: func(e queue.Event) {
 		switch {

@@ -40,7 +40,6 @@ type presented interface {
 	Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 }
 
-// admit starts the admission webhook.
 func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) error {
 	s := p.settings
 	handler := admission.New(admission.Options{
@@ -107,10 +106,8 @@ func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 	p.start("admission certificate", p.managed.Run)
 }
 
-// pathTick is how often the path is handled.
 const pathTick = 30 * time.Second
 
-// keepPath keeps the path published until ctx ends.
 func (p *program) keepPath(ctx context.Context, store admissionStore) error {
 	for {
 		if err := store.Publish(ctx, nil); err != nil && ctx.Err() == nil {

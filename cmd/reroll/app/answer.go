@@ -15,7 +15,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// answer starts the API over a projection of what is on record.
 func (p *program) answer(context.Context) error {
 	records := projection.New(projection.Limits{})
 	o := api.Options{
@@ -43,7 +42,6 @@ func (p *program) answer(context.Context) error {
 	return p.listenAPI(api.HTTPServer(handler, api.DefaultLimits(), p.logger))
 }
 
-// listenAPI serves the API, over TLS if it has a certificate.
 func (p *program) listenAPI(server *http.Server) error {
 	if p.settings.API.TLSCert != "" {
 		shown, err := certificate.NewFiles("api", p.settings.API.TLSCert, p.settings.API.TLSKey)

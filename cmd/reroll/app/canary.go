@@ -47,7 +47,6 @@ func (p *program) runCanary(ctx context.Context, d *dispatcher.Dispatcher) {
 	}
 }
 
-// handler returns what takes deliveries.
 func (p *program) handler(d *dispatcher.Dispatcher) func(dispatcher.Delivery) {
 	return func(del dispatcher.Delivery) {
 		p.status.heard(del.Hint())

@@ -28,7 +28,6 @@ func (p *program) inspect(use string, get func() *x509.Certificate) {
 	gauge("reroll_certificate_not_before_timestamp_seconds", "When the same certificate began to be valid.", func(c *x509.Certificate) time.Time { return c.NotBefore })
 }
 
-// inspectPresented inspects one that the process presents.
 func (p *program) inspectPresented(use string, made presented) {
 	p.inspect(use, func() *x509.Certificate {
 		if current, err := made.Get(nil); err == nil {

@@ -100,7 +100,6 @@ func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
 	}
 }
 
-// burst is how many requests may be made at once at a rate.
 func burst(qps float32) int { return max(1, int(2*qps)) }
 
 // bind makes sure that the name of the cluster stands for the one that we are connected to, now and at every later start.
@@ -246,7 +245,6 @@ func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster, d *di
 
 var errNotWatching = errors.New("configs are not watched yet")
 
-// ingestLifetime is how long the certificate of ingest is valid.
 const ingestLifetime = 90 * 24 * time.Hour
 
 // consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.

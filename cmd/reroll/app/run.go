@@ -41,7 +41,6 @@ type program struct {
 	certified
 }
 
-// dispatching is what a process has that dispatches.
 type dispatching struct {
 	// canary finds out whether the audit feed works; nil if not wanted.
 	canary *canary.Canary
@@ -52,7 +51,6 @@ type dispatching struct {
 	controls controls
 }
 
-// certified has the certificates of a process.
 type certified struct {
 	// ingestCertificate is the certificate of ingest if Reroll's own CA signs it; nil if not.
 	ingestCertificate *certificate.Managed

@@ -37,7 +37,6 @@ func (s *status) hurry() {
 	}
 }
 
-// heard takes note of a hint.
 func (s *status) heard(h reloader.Hint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +49,6 @@ func (s *status) heard(h reloader.Hint) {
 	s.sources[h.Source] = source
 }
 
-// list returns the sources, sorted.
 func (s *status) list() (sources []reloader.SourceStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +98,6 @@ func (p *program) hintsPending(ctx context.Context) int64 {
 	return n
 }
 
-// faults returns the parts of this process that are not well.
 func (h *health) faults() (faults []string) {
 	for _, check := range h.state() {
 		if check.Err != nil {

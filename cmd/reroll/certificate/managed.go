@@ -53,7 +53,6 @@ const (
 	firstTick   = time.Second
 )
 
-// tick returns how long to wait until the next look.
 func (m *Managed) tick() time.Duration {
 	current := m.current.Load()
 	if current == nil {
@@ -118,7 +117,6 @@ func (m *Managed) refresh(ctx context.Context) error {
 	return nil
 }
 
-// follow loads what another process has made.
 func (m *Managed) follow(ctx context.Context) error {
 	data, _, err := m.options.Store.Load(ctx)
 	if err != nil {

@@ -86,7 +86,6 @@ func (c *auditCheck) follow(s *session) error {
 	}
 }
 
-// feedWatch is what was seen of a feed.
 type feedWatch struct {
 	// first and last are the cluster as it was seen first and last.
 	first, last *view.Cluster

@@ -139,7 +139,6 @@ func (s *auditSetup) add(word, what string, content []byte) {
 	s.files = append(s.files, auditFile{name, word, what, content})
 }
 
-// make makes all files.
 func (s *auditSetup) make(ctx context.Context) error {
 	d := s.to
 	if d.Posts() {
@@ -201,10 +200,8 @@ func (s *auditSetup) write() error {
 	return nil
 }
 
-// stepNumber begins a step.
 var stepNumber = regexp.MustCompile(`(?m)^[0-9]+\. `)
 
-// tell says what was written and what is left to do.
 func (s *auditSetup) tell(cmd *cobra.Command) error {
 	steps, err := s.to.WriteSteps(s.content)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// checkFlags say what is examined.
 type checkFlags struct {
 	*globals
 	pre bool
@@ -64,7 +63,6 @@ var installed = []kube.Right{
 	{Resource: "secrets", Namespace: "own"},
 }
 
-// examineInstall reports whether the user may install Reroll.
 func (f *checkFlags) examineInstall(cmd *cobra.Command) (found findings, _ error) {
 	ctx := cmd.Context()
 	cluster, err := f.connect(ctx, nil, kube.Scope{})

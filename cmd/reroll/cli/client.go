@@ -24,7 +24,6 @@ const (
 	pageSize = 500
 )
 
-// client asks one server.
 type client struct {
 	base  *url.URL
 	http  *http.Client
@@ -41,7 +40,6 @@ type refusal struct {
 // Error returns what the server said.
 func (r *refusal) Error() string { return r.detail }
 
-// read asks for a path and reads the answer into v.
 func (c *client) read(ctx context.Context, path string, query url.Values, v any) (json.RawMessage, error) {
 	body, err := c.ask(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
@@ -57,7 +55,6 @@ func decode(body []byte, v any) error {
 	return nil
 }
 
-// ask sends a request and returns the answer.
 func (c *client) ask(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -136,7 +133,6 @@ func refusalOf(response *http.Response) error {
 	return r
 }
 
-// listing is all pages of a list.
 type listing[T any] struct {
 	items    []T
 	raw      []json.RawMessage

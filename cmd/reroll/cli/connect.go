@@ -25,7 +25,6 @@ const (
 
 const defaultServer = "http://127.0.0.1:8080"
 
-// requestTime bounds one request.
 const requestTime = 30 * time.Second
 
 // session is one run of a command that asks Reroll's API.
@@ -40,7 +39,6 @@ type session struct {
 	end       func()
 }
 
-// asking connects to the API and calls do.
 func (g *globals) asking(cmd *cobra.Command, do func(s *session) error) error {
 	s, err := g.open(cmd.Context(), cmd)
 	if err != nil {
@@ -97,7 +95,6 @@ func (s *session) address() (string, error) {
 
 func (g *globals) userAgent() string { return "reroll/" + g.version }
 
-// client returns the client of a server.
 func (g *globals) client(address string) (*client, error) {
 	base, err := parseServer(address)
 	if err != nil {

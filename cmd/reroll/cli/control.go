@@ -37,7 +37,6 @@ func (g *globals) changeControl(ctx context.Context, workloads string, force boo
 	})
 }
 
-// pausing says which workloads a command is about.
 type pausing struct {
 	*globals
 	selector, reason string
@@ -50,7 +49,6 @@ func (p *pausing) bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.force, "force", false, "write even if Reroll, or the namespace of the workloads, is not found")
 }
 
-// check returns what is wrong with the flags.
 func (p *pausing) check() error {
 	if p.namespace == "" && !p.everywhere {
 		return usagef("--namespace or --all-namespaces is required")
@@ -214,7 +212,6 @@ func (a *annotating) run(cmd *cobra.Command, name string) error {
 	return a.done(cmd, a.what, full, a.said+full)
 }
 
-// located returns the workload that a ref means in a cluster.
 func located(ctx context.Context, cluster *kube.Cluster, name string, r ref) (reloader.WorkloadRef, error) {
 	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
 	if w.Namespace != "" && w.Kind != "" {

@@ -48,7 +48,6 @@ func explainCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
-// explain prints how a workload stands, or how to one config.
 func (s *session) explain(name, config string) (v verdict.Verdict, err error) {
 	q, err := forConfig(config)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// impactFlags say what is supposed to change.
 type impactFlags struct {
 	*globals
 	files, keys []string
@@ -101,7 +100,6 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 	return len(a.names) > 0, complete, f.print(cmd, a)
 }
 
-// ofFiles compares manifests with the cluster.
 func (f *impactFlags) ofFiles(cmd *cobra.Command) ([]foreseen, error) {
 	if err := f.checkFormat(); err != nil {
 		return nil, err
@@ -159,7 +157,6 @@ func (f *impactFlags) onRecord(s *session, args []string) (found view.List[fores
 	return found, decode(body, &found)
 }
 
-// impact says what would become of each workload.
 func (l *lines) impact(v foreseen, wide bool) {
 	l.add(cell{configRef("", v.Config).String(), bold}, text(changeOf(v)), sumOf(v))
 	styles := map[verdict.Fate]style{verdict.RollsNow: good, verdict.RollsLater: alert, verdict.Reloads: good, verdict.Notified: alert, verdict.RollsNever: faint}
@@ -198,7 +195,6 @@ func changeOf(v foreseen) string {
 	return ""
 }
 
-// sumOf sums up what would become of all.
 func sumOf(v foreseen) cell {
 	if v.Change == wouldKeep {
 		return cell{": unchanged", faint}

@@ -93,7 +93,6 @@ func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found 
 	return found, nil
 }
 
-// foresee says what applying one config would roll.
 func (c *comparison) foresee(ctx context.Context, p proposal) (v foreseen, err error) {
 	of := view.Supposed{Key: projection.KeyOf("", p.Config), Now: time.Now()}
 	v.Change = wouldUpdate

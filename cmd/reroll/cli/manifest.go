@@ -19,10 +19,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader/digest"
 )
 
-// maxManifests bounds what is read of a file of manifests.
 const maxManifests = 64 << 20
 
-// proposal is a config as a manifest has it.
 type proposal struct {
 	dialect.ConfigMeta
 	content digest.Content
@@ -54,7 +52,6 @@ func proposalsIn(stdin io.Reader, name, namespace string) (found []proposal, err
 	}
 }
 
-// propose adds what a document has to found.
 func propose(found []proposal, document []byte, namespace string) ([]proposal, error) {
 	var of struct {
 		APIVersion string            `json:"apiVersion"`

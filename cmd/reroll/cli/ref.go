@@ -23,7 +23,6 @@ const (
 	configForm   = "[[CLUSTER/]NAMESPACE/]KIND/NAME"
 )
 
-// shortKinds are the short names that kubectl knows.
 var shortKinds = map[string]string{
 	"deploy": "Deployment", "sts": "StatefulSet", "ds": "DaemonSet", "cj": "CronJob", "ro": "Rollout", "dc": "DeploymentConfig", "cm": "ConfigMap",
 }
@@ -115,7 +114,6 @@ func nearName(c reloader.Config, w reloader.WorkloadRef) string {
 	return r.String()
 }
 
-// maxNamed is how many names an error lists.
 const maxNamed = 10
 
 // find returns the workload that is meant. What the command line leaves open is looked up among the workloads on record.
@@ -150,7 +148,6 @@ func (s *session) find(text string) (ref, error) {
 	return r, errors.New("found no workload " + r.String() + " on record. List them with: " + s.typed(s.cmd, "reroll get workloads -A"))
 }
 
-// ambiguous asks which of several workloads is meant.
 func ambiguous(text string, found []ref) error {
 	var names []string
 	for _, r := range found {
@@ -162,7 +159,6 @@ func ambiguous(text string, found []ref) error {
 	return usagef("which %s is meant? Name one of %s", text, strings.Join(names, ", "))
 }
 
-// clusters returns the names of the clusters that the API knows.
 func (s *session) clusters() (names []string, err error) {
 	l, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
 	for _, c := range l.items {
@@ -201,7 +197,6 @@ func (s *session) only(r ref) (ref, error) {
 	return r, nil
 }
 
-// set sets a parameter that is not empty.
 func set(q url.Values, name, value string) {
 	if value != "" {
 		q.Set(name, value)

@@ -17,7 +17,6 @@ import (
 // silenceTime is how long a server that sends a heartbeat every ten seconds may send nothing, and retryTime how long to wait before a stream is opened again.
 const silenceTime, retryTime = 35 * time.Second, time.Second
 
-// watched is what a watch has printed.
 type watched struct {
 	*getFlags
 	s *session
@@ -78,7 +77,6 @@ func (w *watched) listen() error {
 	return cmp.Or(context.Cause(ctx), lines.Err(), io.EOF)
 }
 
-// refresh fetches the list and prints what is new or different.
 func (w *watched) refresh() error {
 	l, _, err := w.fetch(w.s)
 	if err != nil {

@@ -77,7 +77,6 @@ func kindsOf[T cmp.Ordered](words []string, kinds map[string]T) (found []T) {
 	return slices.Compact(found)
 }
 
-// warn notes a setting without effect.
 func (c *Config) warn(format string, args ...any) {
 	c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 }
@@ -119,7 +118,6 @@ type rule struct {
 	text   string
 }
 
-// check reports every rule that is broken.
 func (c *Config) check() error {
 	var errs []error
 	if err := reloader.ValidateCluster(c.ClusterName); c.ClusterName != "" && err != nil {

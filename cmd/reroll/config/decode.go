@@ -75,7 +75,6 @@ func decode(n *yaml.Node, v reflect.Value, p place) error {
 	return p.fault(n, decodeScalar(n, v, p.tag))
 }
 
-// decodeScalar sets a single value.
 func decodeScalar(n *yaml.Node, v reflect.Value, tag reflect.StructTag) (err error) {
 	switch value := v.Addr().Interface().(type) {
 	case *string:
@@ -134,7 +133,6 @@ func list(n *yaml.Node) (items []string, err error) {
 	return items, nil
 }
 
-// split returns the texts between commas, without the spaces around them.
 func split(text string) (items []string) {
 	for _, item := range strings.Split(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
@@ -144,7 +142,6 @@ func split(text string) (items []string) {
 	return items
 }
 
-// decodeStruct sets the fields that a mapping names.
 func decodeStruct(n *yaml.Node, v reflect.Value, p place) error {
 	if n.Kind != yaml.MappingNode {
 		return p.fault(n, errors.New("it must have keys"))

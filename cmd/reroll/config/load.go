@@ -16,7 +16,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-// maxFile bounds the file, in bytes.
 const maxFile = 1 << 20
 
 // environment are the settings that may hold credentials, which a file in a ConfigMap must not.
@@ -38,7 +37,6 @@ type Flags struct {
 // override is a setting of the command line, or of the environment.
 type override struct{ origin, key, value string }
 
-// set adds an override, and returns it.
 func (f *Flags) set(origin, key, value string) *override {
 	o := &override{origin, key, value}
 	f.overrides = append(f.overrides, o)
@@ -130,7 +128,6 @@ func lookup(key string) Field {
 	}
 }
 
-// text returns the value as it stands on a command line.
 func (f Field) text() string {
 	switch v := f.Value().(type) {
 	case []string:
@@ -172,7 +169,6 @@ func (f *Flags) Read() (Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// readFile decodes a file of one document; an empty path is none.
 func (c *Config) readFile(path string) error {
 	if path == "" {
 		return nil

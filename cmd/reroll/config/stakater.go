@@ -39,7 +39,6 @@ var aliases = []alias{
 	{flag: "pprof-addr"},
 }
 
-// stakaterValues convert the values of flags that --help lists.
 var stakaterValues = map[string]func(string) string{
 	"log-format": func(text string) string {
 		if text == "" {
@@ -99,7 +98,6 @@ func (c *Config) takeEnvironment() {
 	}
 }
 
-// bindStakater declares the aliases.
 func (f *Flags) bindStakater(flags *pflag.FlagSet) {
 	all := aliases
 	for _, name := range sortedNames() {
