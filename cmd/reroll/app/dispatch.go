@@ -90,7 +90,7 @@ func (p *program) dispatch(ctx context.Context) error {
 func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
 	s := p.settings
 	return kube.Options{
-		Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, Namespace: s.Namespace, QPS: s.Kubernetes.QPS, Burst: burst(s.Kubernetes.QPS),
+		Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, Namespace: s.Namespace, QPS: s.Kubernetes.QPS, Burst: max(1, int(2*s.Kubernetes.QPS)),
 		UserAgent: "reroll/" + p.version, KeepAnnotation: dialects.KeepsAnnotation, DryRun: s.DryRun, Logger: p.logger,
 		ResourceSelector: s.Scope.ResourceLabelSelector.Labels(),
 		Scope: kube.Scope{
@@ -99,8 +99,6 @@ func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
 		},
 	}
 }
-
-func burst(qps float32) int { return max(1, int(2*qps)) }
 
 // bind makes sure that the name of the cluster stands for the one that we are connected to, now and at every later start.
 func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
@@ -208,7 +206,11 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 		hints.Go(func() { p.watchConfigs(ctx, cluster, d) })
 	}
 	if p.canary != nil {
-		hints.Go(func() { p.runCanary(ctx, d) })
+		hints.Go(func() {
+			if retry(ctx, firstPause, d.Ready) == nil { // from when its hints are consumed
+				p.canary.Run(ctx)
+			}
+		})
 	}
 	if p.member != nil {
 		hints.Go(func() { p.forward(ctx, d) })

@@ -95,6 +95,6 @@ func (s *auditSetup) makePolicy() error {
 		s.warn("the first rule that matches decides: writes of ConfigMaps and Secrets are reported without content, whatever the rules of %s say", s.policy)
 	}
 	s.content.Policy = s.to.Header(distribution.PolicyFile) + text
-	s.add("policy", "what the API server reports", []byte(s.content.Policy))
+	s.add(distribution.PolicyFile, "what the API server reports", []byte(s.content.Policy))
 	return nil
 }

@@ -114,6 +114,6 @@ func (s *auditSetup) makeKubeconfig() error {
 		return err
 	}
 	s.content.Kubeconfig = d.Header(distribution.KubeconfigFile) + string(content)
-	s.add("kubeconfig", what, []byte(s.content.Kubeconfig))
+	s.add(distribution.KubeconfigFile, what, []byte(s.content.Kubeconfig))
 	return nil
 }
