@@ -120,9 +120,6 @@ type rule struct {
 
 func (c *Config) check() error {
 	var errs []error
-	if err := reloader.ValidateCluster(c.ClusterName); c.ClusterName != "" && err != nil {
-		errs = append(errs, fmt.Errorf("clusterName: %w", err))
-	}
 	if c.Hub.URL != "" {
 		if err := c.Hub.Options().Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("hub.url: %w", err))
