@@ -53,10 +53,7 @@ func (q *migrateFlags) run(cmd *cobra.Command) error {
 	if q.namespace != "" {
 		scope.Namespaces = []string{q.namespace}
 	}
-	cluster, err := kube.Connect(cmd.Context(), kube.Options{
-		Kubeconfig: q.kubeconfig, Context: q.context, QPS: 50, Burst: 100, UserAgent: q.userAgent(),
-		KeepAnnotation: adoption.Keeps(v.All), Scope: scope, DryRun: true,
-	})
+	cluster, err := q.connect(cmd.Context(), adoption.Keeps(v.All), scope)
 	if err != nil {
 		return err
 	}
