@@ -203,6 +203,8 @@ func sumOf(v foreseen) cell {
 	switch {
 	case v.RollsNow+v.RollsLater+v.ReloadCount+v.NotifiedCount > 0:
 		style = alert
+	case !v.Complete:
+		return cell{": nothing would roll, as far as is known", alert}
 	case v.NeverCount == 0:
 		return cell{": nothing would roll: no opted-in workload asks for it", faint}
 	}
