@@ -270,9 +270,7 @@ func (d *desk) cluster(namespace string) {
 	}
 	says("nosuch/"+ref, "unknown cluster nosuch; Reroll knows local")
 	says("deploy/web -n nosuch", "here is no namespace nosuch")
-	says("web -n nosuch", "here is no namespace nosuch")
 	says("deploy web -n "+namespace, "UpToDate: ")
-	says(ref+" --server "+d.line.Reroll.API+"/ui", "remove the path /ui")
 	if s := d.explain(ref + " --for-config cm/aap"); !strings.HasPrefix(s.cause, "NotADependency: No annotation of the workload asks for ConfigMap "+namespace+"/aap: ") || !strings.Contains(s.cause, "Did you mean app?") {
 		d.t.Errorf("a misspelt --for-config: %+v", s)
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"net/http"
 	"slices"
 	"time"
 
@@ -20,11 +19,6 @@ func (p *program) admitAlone(ctx context.Context) error {
 	dialects, err := p.settings.Dialects()
 	if err != nil {
 		return err
-	}
-	if a := p.settings.Admission; a.TLSCert != "" {
-		if _, err := certificate.NewFiles("admission", a.TLSCert, a.TLSKey); err != nil {
-			return err // what is wrong with its own settings is found before anything else is asked
-		}
 	}
 	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
 		return err
@@ -46,7 +40,6 @@ type presented interface {
 	Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 }
 
-// admit starts the admission webhook.
 func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) error {
 	s := p.settings
 	handler := admission.New(admission.Options{
@@ -59,18 +52,14 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 	}
 	server := handler.Server()
 	server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
-	return p.listenAdmission(server, shown)
-}
-
-// listenAdmission serves. Only a process that does nothing else is not ready without a certificate: others have more to do.
-func (p *program) listenAdmission(server *http.Server, shown presented) error {
-	if !p.settings.Runs(config.Dispatches) {
+	// Only a process that does nothing else is not ready without a certificate.
+	if !s.Runs(config.Dispatches) {
 		p.health.add("admission", func(context.Context) error {
 			_, err := shown.Get(nil)
 			return err
 		})
 	}
-	_, err := p.listen("admission", p.settings.Admission.Address, server)
+	_, err = p.listen("admission", s.Admission.Address, server)
 	return err
 }
 
@@ -88,7 +77,7 @@ func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error)
 		p.managed = certificate.NewManaged(certificate.Options{Store: admissionStore{cluster.AdmissionCertificate(""), nil}, Of: "admission", Follows: true, Logger: p.logger})
 		p.start("admission certificate", p.managed.Run)
 	}
-	p.certificates.addPresented("admission", p.managed)
+	p.inspectPresented("admission", p.managed)
 	return p.managed, nil
 }
 
@@ -117,20 +106,12 @@ func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 	p.start("admission certificate", p.managed.Run)
 }
 
-// pathTick is how often the path is handled.
 const pathTick = 30 * time.Second
 
-// keepPath keeps the path published until ctx ends.
 func (p *program) keepPath(ctx context.Context, store admissionStore) error {
-	bad := ""
 	for {
-		err := store.Publish(ctx, nil)
-		if err != nil && ctx.Err() == nil && err.Error() != bad {
+		if err := store.Publish(ctx, nil); err != nil && ctx.Err() == nil {
 			p.logger.Warn("the path of the admission webhook could not be published, and is published again", "error", err)
-		}
-		bad = ""
-		if err != nil {
-			bad = err.Error()
 		}
 		select {
 		case <-ctx.Done():

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/api/auth"
@@ -15,7 +14,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// answer starts the API over a projection of what is on record.
 func (p *program) answer(context.Context) error {
 	records := projection.New(projection.Limits{})
 	o := api.Options{
@@ -40,11 +38,7 @@ func (p *program) answer(context.Context) error {
 		}
 		return nil
 	})
-	return p.listenAPI(api.HTTPServer(handler, api.DefaultLimits(), p.logger))
-}
-
-// listenAPI serves the API, over TLS if it has a certificate.
-func (p *program) listenAPI(server *http.Server) error {
+	server := api.HTTPServer(handler, api.DefaultLimits(), p.logger)
 	if p.settings.API.TLSCert != "" {
 		shown, err := certificate.NewFiles("api", p.settings.API.TLSCert, p.settings.API.TLSKey)
 		if err != nil {
@@ -53,7 +47,7 @@ func (p *program) listenAPI(server *http.Server) error {
 		p.show("api", shown)
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
 	}
-	_, err := p.listen("api", p.settings.API.Address, server)
+	_, err = p.listen("api", p.settings.API.Address, server)
 	return err
 }
 

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"slices"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
@@ -23,7 +22,7 @@ func canaryKinds(s config.Config) []reloader.ConfigKind {
 	})
 }
 
-// startCanary makes the canary that runCanary runs, if the settings ask for it. What an audit feed loses next to a watch is who made a change, which
+// startCanary makes the canary, if the settings ask for it. What an audit feed loses next to a watch is who made a change, which
 // no sweep finds.
 func (p *program) startCanary(cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	s := p.settings
@@ -40,14 +39,6 @@ func (p *program) startCanary(cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	p.canary = canary.New(o)
 }
 
-// runCanary sends canaries from when their hints are consumed until ctx ends.
-func (p *program) runCanary(ctx context.Context, d *dispatcher.Dispatcher) {
-	if retry(ctx, firstPause, d.Ready) == nil {
-		p.canary.Run(ctx)
-	}
-}
-
-// handler returns what takes deliveries.
 func (p *program) handler(d *dispatcher.Dispatcher) func(dispatcher.Delivery) {
 	return func(del dispatcher.Delivery) {
 		p.status.heard(del.Hint())

@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 	"crypto/x509"
-	"slices"
-	"sync"
+	"math"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,54 +13,23 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// certificates are those that the process presents, and the one of API servers that ends first, for Prometheus.
-type certificates struct {
-	mu      sync.Mutex
-	sources []certificateSource
-}
-
-// certificateSource has a certificate of some use: nil if there is none yet.
-type certificateSource struct {
-	use string
-	get func() *x509.Certificate
-}
-
-var (
-	certificateEnds = prometheus.NewDesc("reroll_certificate_expiry_timestamp_seconds",
-		"When a certificate in use ends.", []string{"certificate"}, nil)
-	certificateBegins = prometheus.NewDesc("reroll_certificate_not_before_timestamp_seconds",
-		"When the same certificate began to be valid.", []string{"certificate"}, nil)
-)
-
-// Describe names the metrics.
-func (c *certificates) Describe(out chan<- *prometheus.Desc) {
-	out <- certificateEnds
-	out <- certificateBegins
-}
-
-// Collect inspects each certificate.
-func (c *certificates) Collect(out chan<- prometheus.Metric) {
-	c.mu.Lock()
-	sources := slices.Clone(c.sources)
-	c.mu.Unlock()
-	for _, s := range sources {
-		if cert := s.get(); cert != nil {
-			out <- prometheus.MustNewConstMetric(certificateEnds, prometheus.GaugeValue, float64(cert.NotAfter.Unix()), s.use)
-			out <- prometheus.MustNewConstMetric(certificateBegins, prometheus.GaugeValue, float64(cert.NotBefore.Unix()), s.use)
-		}
+// inspect has the metrics of a certificate registered: not a number while there is none.
+func (p *program) inspect(use string, get func() *x509.Certificate) {
+	gauge := func(name, help string, at func(*x509.Certificate) time.Time) {
+		o := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"certificate": use}}
+		p.registry.MustRegister(prometheus.NewGaugeFunc(o, func() float64 {
+			if cert := get(); cert != nil {
+				return float64(at(cert).Unix())
+			}
+			return math.NaN()
+		}))
 	}
+	gauge("reroll_certificate_expiry_timestamp_seconds", "When a certificate in use ends.", func(c *x509.Certificate) time.Time { return c.NotAfter })
+	gauge("reroll_certificate_not_before_timestamp_seconds", "When the same certificate began to be valid.", func(c *x509.Certificate) time.Time { return c.NotBefore })
 }
 
-// add has a certificate inspected from now on.
-func (c *certificates) add(use string, get func() *x509.Certificate) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sources = append(c.sources, certificateSource{use, get})
-}
-
-// addPresented has one inspected that the process presents.
-func (c *certificates) addPresented(use string, made presented) {
-	c.add(use, func() *x509.Certificate {
+func (p *program) inspectPresented(use string, made presented) {
+	p.inspect(use, func() *x509.Certificate {
 		if current, err := made.Get(nil); err == nil {
 			return current.Leaf
 		}
@@ -71,7 +40,7 @@ func (c *certificates) addPresented(use string, made presented) {
 // show keeps a certificate in files up to date, and has it inspected.
 func (p *program) show(use string, files *certificate.Files) {
 	p.start(use+" certificate", files.Run)
-	p.certificates.addPresented(use, files)
+	p.inspectPresented(use, files)
 }
 
 // keepCertificate makes and renews the certificate of ingest, if the settings ask for it. Only where audit events are all there is it matters to
@@ -88,7 +57,7 @@ func (p *program) keepCertificate(cluster *kube.Cluster) {
 	})
 	p.ingestCertificate = made
 	p.start("ingest certificate", made.Run)
-	p.certificates.addPresented("ingest", made)
+	p.inspectPresented("ingest", made)
 	if s.Source == config.SourceAudit {
 		p.health.add("ingest", func(context.Context) error {
 			_, err := made.Get(nil)

@@ -23,7 +23,6 @@ type controls struct {
 	unread error
 }
 
-// say takes the data of the ConfigMap.
 func (c *controls) say(data map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -90,7 +90,7 @@ func (p *program) dispatch(ctx context.Context) error {
 func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
 	s := p.settings
 	return kube.Options{
-		Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, Namespace: s.Namespace, QPS: s.Kubernetes.QPS, Burst: burst(s.Kubernetes.QPS),
+		Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, Namespace: s.Namespace, QPS: s.Kubernetes.QPS, Burst: max(1, int(2*s.Kubernetes.QPS)),
 		UserAgent: "reroll/" + p.version, KeepAnnotation: dialects.KeepsAnnotation, DryRun: s.DryRun, Logger: p.logger,
 		ResourceSelector: s.Scope.ResourceLabelSelector.Labels(),
 		Scope: kube.Scope{
@@ -99,9 +99,6 @@ func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
 		},
 	}
 }
-
-// burst is how many requests may be made at once at a rate.
-func burst(qps float32) int { return max(1, int(2*qps)) }
 
 // bind makes sure that the name of the cluster stands for the one that we are connected to, now and at every later start.
 func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
@@ -123,9 +120,8 @@ func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
 // newDispatcher makes the dispatcher and starts those who tell about its reloads.
 func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) (*dispatcher.Dispatcher, error) {
 	s := p.settings
-	events := kube.NewAnnouncer(cluster, p.logger, p.registry)
-	p.start("announcer", events.Run)
-	tell := announcers{events}
+	tell := announcer{Announcer: kube.NewAnnouncer(cluster, p.logger, p.registry)}
+	p.start("announcer", tell.Run)
 	if s.Notifications.URL != "" {
 		alerts, err := notify.NewAlerts(notify.AlertOptions{
 			URL: s.Notifications.URL, Sink: s.Notifications.Sink, Proxy: s.Notifications.Proxy, AdditionalInfo: s.Notifications.AdditionalInfo, Version: p.version,
@@ -134,7 +130,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 			return nil, err
 		}
 		p.start("alerts", alerts.Run)
-		tell = append(tell, alerter{alerts})
+		tell.alerts = alerts
 	}
 	p.ledger = kube.NewLedger(cluster)
 	o := dispatcher.Options{
@@ -210,7 +206,11 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 		hints.Go(func() { p.watchConfigs(ctx, cluster, d) })
 	}
 	if p.canary != nil {
-		hints.Go(func() { p.runCanary(ctx, d) })
+		hints.Go(func() {
+			if retry(ctx, firstPause, d.Ready) == nil { // from when its hints are consumed
+				p.canary.Run(ctx)
+			}
+		})
 	}
 	if p.member != nil {
 		hints.Go(func() { p.forward(ctx, d) })
@@ -247,7 +247,6 @@ func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster, d *di
 
 var errNotWatching = errors.New("configs are not watched yet")
 
-// ingestLifetime is how long the certificate of ingest is valid.
 const ingestLifetime = 90 * 24 * time.Hour
 
 // consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.

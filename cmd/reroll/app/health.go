@@ -40,7 +40,6 @@ func (h *health) add(name string, probe func(context.Context) error) {
 	h.checks = append(h.checks, ops.Check{Name: name, Err: errNotProbed})
 }
 
-// run probes until ctx ends.
 func (h *health) run(ctx context.Context) error {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
@@ -88,7 +87,6 @@ func (h *health) end(context.Context) error {
 	return nil
 }
 
-// state returns the last answer of every probe.
 func (h *health) state() []ops.Check {
 	h.mu.Lock()
 	defer h.mu.Unlock()

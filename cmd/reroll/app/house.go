@@ -36,7 +36,6 @@ func newHouse(logger *slog.Logger) *house {
 	return &house{logger: logger, failed: make(chan error, 16)}
 }
 
-// onEnd registers what takes a part down.
 func (h *house) onEnd(name string, call func(context.Context) error) {
 	h.ends = append(h.ends, end{name, call})
 }

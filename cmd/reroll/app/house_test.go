@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,30 +104,4 @@ func TestHouseFailsWithItsParts(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestHouseListens: an address in use is an error of the part, and a port is free after the end.
-func TestHouseListens(t *testing.T) {
-	h := newHouse(quiet())
-	address, err := h.listen("front", "127.0.0.1:0", &http.Server{Handler: http.NotFoundHandler()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Get("http://" + address.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	if _, err := h.listen("back", address.String(), &http.Server{}); err == nil || !strings.HasPrefix(err.Error(), "back: ") {
-		t.Errorf("an address in use: %v", err)
-	}
-	if err := h.close(); err != nil {
-		t.Error(err)
-	}
-	again, err := net.Listen("tcp", address.String())
-	if err != nil {
-		t.Fatalf("the port is not free after the end: %v", err)
-	}
-	_ = again.Close()
 }

@@ -23,7 +23,6 @@ func (p *program) newMember(cluster *kube.Cluster) (*hub.Member, error) {
 	})
 }
 
-// forward forwards records to the hub until ctx ends.
 func (p *program) forward(ctx context.Context, d *dispatcher.Dispatcher) {
 	to := hub.Following{Followed: d.Followed, Received: d.Receive, Wanted: d.Wanted}
 	if err := p.member.Run(ctx, to); err != nil && ctx.Err() == nil {

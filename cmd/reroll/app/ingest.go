@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"io/fs"
-	"sync/atomic"
-	"time"
 
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
@@ -62,40 +60,19 @@ func (p *program) awaited(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !p.settings.Runs(config.Dispatches)
 }
 
-// ingest takes audit events, as soon as there is a certificate.
+// ingest takes audit events, as soon as there is a certificate. It is the last part to start, so it can wait.
 func (p *program) ingest(ctx context.Context) error {
-	o, err := p.ingestOptions()
-	switch {
-	case err == nil:
-		return p.serveIngest(ctx, o)
-	case !p.awaited(err):
-		return err
-	}
-	p.logger.Warn("a file of ingest is not there yet", "error", err)
-	var missing atomic.Pointer[error]
-	missing.Store(&err)
-	p.health.add("ingest", func(context.Context) error { return *missing.Load() })
-	p.start("ingest", func(ctx context.Context) error {
-		_ = retry(ctx, fileWait, func() error {
-			o, err = p.ingestOptions()
-			missing.Store(&err)
+	var o webhook.Options
+	var wrong error
+	if err := p.insist(ctx, "a file of ingest is not there yet", func(context.Context) (err error) {
+		if o, err = p.ingestOptions(); p.awaited(err) {
 			return err
-		})
-		if ctx.Err() == nil {
-			if err := p.serveIngest(ctx, o); err != nil {
-				return err
-			}
 		}
-		<-ctx.Done()
+		wrong = err
 		return nil
-	})
-	return nil
-}
-
-// fileWait is the longest pause between two looks for a file that is not there yet.
-const fileWait = time.Second
-
-func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
+	}); err != nil || wrong != nil {
+		return errors.Join(err, wrong)
+	}
 	o.Sink, o.Registerer = p.sink(), p.registry
 	if p.ingestFiles != nil {
 		p.show("ingest", p.ingestFiles)
@@ -117,7 +94,7 @@ func (p *program) serveIngest(ctx context.Context, o webhook.Options) error {
 		}
 	}()
 	p.onEnd("ingest", server.Shutdown)
-	p.certificates.add("audit-client", server.ClientCertificate)
+	p.inspect("audit-client", server.ClientCertificate)
 	p.logger.Info("listening", "part", "ingest", "address", address.String())
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
 )
 
-// newLogger returns the logger that the settings ask for.
 func newLogger(w io.Writer, s config.Log) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(s.Level)) // Load has checked it

@@ -3,12 +3,7 @@ package app
 import (
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,10 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/reroll-dev/reroll/api/ops"
-	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/ingest"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -118,11 +113,11 @@ func TestControlNamesNobody(t *testing.T) {
 
 // TestCertificatesAreReported: of each use when it ends, as soon as there is one.
 func TestCertificatesAreReported(t *testing.T) {
-	var c certificates
+	p := &program{registry: prometheus.NewRegistry()}
 	var current *x509.Certificate
-	c.add("ingest", func() *x509.Certificate { return current })
-	if n := testutil.CollectAndCount(&c); n != 0 {
-		t.Errorf("%d series before there is a certificate", n)
+	p.inspect("ingest", func() *x509.Certificate { return current })
+	if _, err := p.registry.Gather(); err != nil {
+		t.Errorf("before there is a certificate: %v", err)
 	}
 	current = &x509.Certificate{NotBefore: time.Unix(1000, 0), NotAfter: time.Unix(2000, 0)}
 	want := `# HELP reroll_certificate_expiry_timestamp_seconds When a certificate in use ends.
@@ -132,37 +127,8 @@ reroll_certificate_expiry_timestamp_seconds{certificate="ingest"} 2000
 # TYPE reroll_certificate_not_before_timestamp_seconds gauge
 reroll_certificate_not_before_timestamp_seconds{certificate="ingest"} 1000
 `
-	if err := testutil.CollectAndCompare(&c, strings.NewReader(want)); err != nil {
+	if err := testutil.GatherAndCompare(p.registry, strings.NewReader(want)); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestGateAsksTheClusterOfKUBECONFIG: in a pod, KUBECONFIG names the cluster for the API's questions about tokens as it does for the dispatcher.
-func TestGateAsksTheClusterOfKUBECONFIG(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{ // who does not get it fails
-			"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
-			"status": map[string]any{"authenticated": true, "user": map[string]string{"username": "alice"}},
-		})
-	}))
-	t.Cleanup(server.Close)
-	file := filepath.Join(t.TempDir(), "config")
-	kubeconfig := `{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"` + server.URL + `"}}]}`
-	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KUBECONFIG", file)
-	t.Setenv("KUBERNETES_SERVICE_HOST", "203.0.113.1")
-	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
-	gate, err := gateOf(config.Default(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := httptest.NewRequest(http.MethodGet, "/api/v1/self", nil)
-	r.Header.Set("Authorization", "Bearer t")
-	if u, ok, err := gate.Authenticate(r); !ok || err != nil || u.Name != "alice" {
-		t.Errorf("%+v %t %v", u, ok, err)
 	}
 }
 
@@ -184,27 +150,6 @@ func TestRedactedHintsNameNobody(t *testing.T) {
 	}
 	if given[0].Actor.User != "alice" {
 		t.Error("what was given has changed")
-	}
-}
-
-func TestStatusCountsHintsBySource(t *testing.T) {
-	s := newStatus()
-	if got := s.list(); got != nil {
-		t.Errorf("before any hint: %+v", got)
-	}
-	at := func(n int64) time.Time { return time.Unix(n, 0) }
-	for _, h := range []reloader.Hint{
-		{Source: reloader.SourceWatch, Received: at(1)},
-		{Source: reloader.SourceAudit, Received: at(3)},
-		{Source: reloader.SourceAudit, Received: at(2)}, // delivered again
-	} {
-		s.heard(h)
-	}
-	want := []reloader.SourceStatus{
-		{Source: reloader.SourceAudit, Hints: 2, LastAt: at(3)}, {Source: reloader.SourceWatch, Hints: 1, LastAt: at(1)},
-	}
-	if diff := cmp.Diff(want, s.list()); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -41,7 +41,6 @@ type program struct {
 	certified
 }
 
-// dispatching is what a process has that dispatches.
 type dispatching struct {
 	// canary finds out whether the audit feed works; nil if not wanted.
 	canary *canary.Canary
@@ -52,7 +51,6 @@ type dispatching struct {
 	controls controls
 }
 
-// certified has the certificates of a process.
 type certified struct {
 	// ingestCertificate is the certificate of ingest if Reroll's own CA signs it; nil if not.
 	ingestCertificate *certificate.Managed
@@ -61,8 +59,6 @@ type certified struct {
 	ingestCAs   *certificate.CAs
 	// managed is the certificate of the admission webhook if Reroll's own CA signs it; nil if not.
 	managed *certificate.Managed
-	// certificates are those that the process shows, or believes.
-	certificates certificates
 }
 
 // run starts the parts that the settings name, waits until ctx ends or a part fails, and takes them down. Each part's own end is registered as soon as
@@ -173,7 +169,6 @@ func (p *program) serveOps(context.Context) error {
 		return nil
 	})
 	p.start("health", p.health.run)
-	p.registry.MustRegister(&p.certificates)
 	o := ops.Options{Gatherer: p.registry, Ready: p.health.state, Logger: p.logger}
 	if p.settings.Runs(config.Dispatches) {
 		o.Barrier = p.barrier

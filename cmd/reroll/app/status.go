@@ -37,7 +37,6 @@ func (s *status) hurry() {
 	}
 }
 
-// heard takes note of a hint.
 func (s *status) heard(h reloader.Hint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +49,6 @@ func (s *status) heard(h reloader.Hint) {
 	s.sources[h.Source] = source
 }
 
-// list returns the sources, sorted.
 func (s *status) list() (sources []reloader.SourceStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,23 +82,14 @@ func (p *program) storeStatus(ctx context.Context, cluster *kube.Cluster, d *dis
 	s.Namespace = cluster.Namespace
 	s.UID, s.Version, s.Instance, s.StartedAt = cluster.UID, p.version, p.settings.Pod.Name, p.status.started
 	s.Source = p.settings.Source
-	s.Sources, s.Faults, s.HintsPending = p.status.list(), p.health.faults(), p.hintsPending(ctx)
+	s.Sources, s.Faults = p.status.list(), p.health.faults()
+	s.HintsPending, _ = p.queue.HintsPending(ctx, p.settings.ClusterName) // 0 if NATS does not say
 	if p.canary != nil {
 		s.Feeds = p.canary.Status()
 	}
 	return p.queue.PutClusterStatus(ctx, s)
 }
 
-// hintsPending returns how many hints wait; 0 if NATS does not say.
-func (p *program) hintsPending(ctx context.Context) int64 {
-	n, err := p.queue.HintsPending(ctx, p.settings.ClusterName)
-	if err != nil {
-		p.logger.Debug("the waiting hints could not be counted", "error", err)
-	}
-	return n
-}
-
-// faults returns the parts of this process that are not well.
 func (h *health) faults() (faults []string) {
 	for _, check := range h.state() {
 		if check.Err != nil {

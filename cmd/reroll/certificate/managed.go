@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Store keeps what is managed where all replicas see it. Errors are those of the Kubernetes API.
@@ -37,35 +35,31 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// MinLifetime is the shortest Lifetime that leaves time to renew.
-const MinLifetime = 10 * time.Second
-
 // Managed is a certificate that is made and renewed here. Make it with NewManaged and let it Run.
 type Managed struct {
 	options Options
-	plan    plan
 	current atomic.Pointer[material]
 }
 
 // NewManaged returns a certificate that is not there before Run has made it.
 func NewManaged(o Options) *Managed {
-	return &Managed{options: o, plan: plan{o.Of, o.Hosts, o.Lifetime}}
+	return &Managed{options: o}
 }
 
-// longestTick bounds the time between two looks at what is stored, and firstTick while there is no certificate.
+// leastTick and longestTick bound the time between two looks at what is stored, and firstTick is that while there is no certificate.
 const (
+	leastTick   = time.Second / 2
 	longestTick = time.Minute
 	firstTick   = time.Second
 )
 
-// tick returns how long to wait until the next look.
 func (m *Managed) tick() time.Duration {
 	current := m.current.Load()
 	if current == nil {
 		return firstTick
 	}
 	leaf := current.server.Leaf
-	return max(MinLifetime/20, min(longestTick, leaf.NotAfter.Sub(leaf.NotBefore.Add(backdate))/20))
+	return max(leastTick, min(longestTick, leaf.NotAfter.Sub(leaf.NotBefore.Add(backdate))/20))
 }
 
 // Run makes, shares, publishes and renews the certificate until ctx ends, or follows what another process makes.
@@ -107,21 +101,12 @@ func (m *Managed) Authorities() *x509.CertPool {
 	return pool
 }
 
-// maxConflicts is how often in a row another replica may be faster.
-const maxConflicts = 3
-
-// refresh brings everything to where it has to be now.
+// refresh brings everything to where it has to be now. What fails, also because another replica was faster, is tried again at the next look.
 func (m *Managed) refresh(ctx context.Context) error {
 	if m.options.Follows {
 		return m.follow(ctx)
 	}
-	var found material
-	err := error(nil)
-	for range maxConflicts {
-		if found, err = m.agree(ctx); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			break
-		}
-	}
+	found, err := m.agree(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,21 +117,17 @@ func (m *Managed) refresh(ctx context.Context) error {
 	return nil
 }
 
-// follow loads what another process has made.
 func (m *Managed) follow(ctx context.Context) error {
-	data, version, err := m.options.Store.Load(ctx)
+	data, _, err := m.options.Store.Load(ctx)
 	if err != nil {
 		return fmt.Errorf("load it: %w", err)
 	}
-	if version == "" {
-		return errNone
-	}
 	stored, err := parse(data)
+	if err == nil && stored.server == nil {
+		err = errNone
+	}
 	if err != nil {
 		return err
-	}
-	if stored.server == nil {
-		return errNone
 	}
 	m.current.Store(&stored)
 	return nil
@@ -169,7 +150,7 @@ func (m *Managed) agree(ctx context.Context) (material, error) {
 	if last := m.current.Load(); lost && last != nil {
 		stored = *last
 	}
-	next, changed, err := m.plan.next(stored, time.Now())
+	next, changed, err := m.options.next(stored, time.Now())
 	if err != nil || !changed && !lost {
 		return next, err
 	}

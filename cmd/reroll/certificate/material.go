@@ -39,31 +39,24 @@ type material struct {
 	server *tls.Certificate
 }
 
-// plan says how certificates are made.
-type plan struct {
-	of       string
-	hosts    []string
-	lifetime time.Duration
-}
-
 // next returns what m has to become at a time, and whether that is anything else: with a new CA if there is none or its end is near, and with a new
 // server certificate if that of m is not good.
-func (p plan) next(m material, now time.Time) (material, bool, error) {
+func (o Options) next(m material, now time.Time) (material, bool, error) {
 	var err error
-	if m.ca == nil || now.After(m.ca.NotAfter.Add(-p.lifetime)) {
-		template := newTemplate("reroll "+p.of+" CA", now, now.Add(caLifetime))
+	if m.ca == nil || now.After(m.ca.NotAfter.Add(-o.Lifetime)) {
+		template := newTemplate("reroll "+o.Of+" CA", now, now.Add(caLifetime))
 		template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 		template.KeyUsage |= x509.KeyUsageCertSign
 		if m.ca, m.caKey, err = sign(template, template, nil); err != nil {
 			return m, false, err
 		}
 	}
-	if p.good(m, now) {
+	if o.good(m, now) {
 		return m, false, nil
 	}
-	template := newTemplate("reroll "+p.of, now, earlier(now.Add(p.lifetime), m.ca.NotAfter))
+	template := newTemplate("reroll "+o.Of, now, earlier(now.Add(o.Lifetime), m.ca.NotAfter))
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	for _, host := range p.hosts {
+	for _, host := range o.Hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
 			continue
@@ -79,11 +72,11 @@ func (p plan) next(m material, now time.Time) (material, bool, error) {
 }
 
 // good reports whether the CA of m has signed its server certificate, for all hosts, and a third of its time is left.
-func (p plan) good(m material, now time.Time) bool {
-	if m.server == nil || now.After(m.server.Leaf.NotAfter.Add(-p.lifetime/3)) || m.server.Leaf.CheckSignatureFrom(m.ca) != nil {
+func (o Options) good(m material, now time.Time) bool {
+	if m.server == nil || now.After(m.server.Leaf.NotAfter.Add(-o.Lifetime/3)) || m.server.Leaf.CheckSignatureFrom(m.ca) != nil {
 		return false
 	}
-	return !slices.ContainsFunc(p.hosts, func(host string) bool { return m.server.Leaf.VerifyHostname(host) != nil })
+	return !slices.ContainsFunc(o.Hosts, func(host string) bool { return m.server.Leaf.VerifyHostname(host) != nil })
 }
 
 func newTemplate(name string, now, end time.Time) *x509.Certificate {

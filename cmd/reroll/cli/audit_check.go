@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -64,20 +64,18 @@ func (c *auditCheck) follow(s *session) error {
 	s.Context = ctx
 	w := &feedWatch{told: map[string]string{}, out: newLines(s.cmd.OutOrStdout())}
 	for {
-		proven, ended, err := w.look(s)
+		proven, err := w.look(s)
 		switch {
 		case proven:
 			w.out.add(signs[fine], text("The audit feed of cluster "+w.last.Cluster+" is proven: a canary came back through every API server."))
 			return w.out.err
-		case err != nil && s.Err() == nil && !w.mayPass(err):
+		case err != nil && s.Err() == nil:
 			return err
 		}
-		if !ended && w.out.err == nil {
-			select {
-			case <-time.After(c.pause):
-				continue
-			case <-s.Done():
-			}
+		select {
+		case <-time.After(c.pause):
+			continue
+		case <-s.Done():
 		}
 		if s.cmd.Context().Err() != nil { // the user has stopped it
 			w.out.add(signs[unclear], text("Stopped: the audit feed is not proven yet."))
@@ -88,10 +86,6 @@ func (c *auditCheck) follow(s *session) error {
 	}
 }
 
-// errNoStatus is over once a dispatcher has published its first status.
-var errNoStatus = errors.New("no dispatcher has published its status yet")
-
-// feedWatch is what was seen of a feed.
 type feedWatch struct {
 	// first and last are the cluster as it was seen first and last.
 	first, last *view.Cluster
@@ -105,20 +99,6 @@ func (w *feedWatch) tell(what string, v grade, message string) {
 		w.told[what] = message
 		w.out.add(signs[v], cell{what + ": ", bold}, text(message))
 	}
-}
-
-// mayPass reports whether an error is of a server that was there, or of a dispatcher that has just started.
-func (w *feedWatch) mayPass(err error) bool {
-	var refused *refusal
-	switch {
-	case errors.Is(err, errNoStatus):
-		w.tell("status", unclear, "waiting for the first status of the dispatcher")
-	case w.first == nil || errors.As(err, &refused) && refused.status < http.StatusInternalServerError:
-		return false
-	default:
-		w.tell("API", careful, "it does not answer: "+err.Error())
-	}
-	return true
 }
 
 // feedStates say what a state of a feed means.
@@ -135,20 +115,21 @@ var feedStates = map[string]struct {
 }
 
 // look reads the status of the cluster, and says what is new. The feed is proven once a canary has come back through every API server since the first
-// look; it has ended if none can come.
-func (w *feedWatch) look(s *session) (proven, ended bool, err error) {
-	l, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
-	i := slices.IndexFunc(l.items, func(c view.Cluster) bool { return c.Cluster == s.cluster || s.cluster == "" && len(l.items) == 1 })
+// look.
+func (w *feedWatch) look(s *session) (proven bool, err error) {
+	q := url.Values{}
+	set(q, "name", s.cluster)
+	l, err := list[view.Cluster](s, s.client, "clusters", q, 0)
 	switch {
 	case err != nil:
-		return false, false, err
+		return false, err
 	case len(l.items) == 0:
-		return false, false, errNoStatus
-	case i < 0:
-		_, err := s.only(ref{name: "the audit feed"})
-		return false, false, err
+		w.tell("status", unclear, "waiting for the first status of the dispatcher")
+		return false, nil
+	case len(l.items) > 1:
+		return false, usagef("the audit feed of which cluster? Name it with --cluster")
 	}
-	at := l.items[i]
+	at := l.items[0]
 	w.last = &at
 	if w.first == nil {
 		w.first = &at
@@ -156,14 +137,14 @@ func (w *feedWatch) look(s *session) (proven, ended bool, err error) {
 	}
 	if at.Health == verdict.Away {
 		w.tell("cluster "+at.Cluster, wrong, "its dispatcher has published no status lately")
-		return false, false, nil
+		return false, nil
 	}
 	if w.heard() {
 		w.tell("audit events", fine, "they come in, from API servers or log shippers")
 	}
 	if len(at.Feeds) == 0 {
 		w.tell("canary", unclear, "none has been sent yet")
-		return false, at.At.After(w.first.At), nil // it had the time for a first one
+		return false, nil
 	}
 	proven = true
 	for _, feed := range at.Feeds {
@@ -178,7 +159,7 @@ func (w *feedWatch) look(s *session) (proven, ended bool, err error) {
 		w.tell("canary through "+feed.Address, state.grade, strings.Replace(state.text, "%s", exactly(feed.LastAt), 1))
 		proven = proven && state.grade == fine
 	}
-	return proven, false, nil
+	return proven, nil
 }
 
 // heard reports whether audit events have come since the look began.

@@ -93,8 +93,6 @@ func TestAuditCheck(t *testing.T) {
 	one, two := "https://10.0.0.1:6443", "https://10.0.0.2:6443"
 	away := at(0, 0)
 	away.Health = verdict.Away
-	other := at(0, 0)
-	other.Cluster = "west"
 	for name, c := range map[string]struct {
 		looks []view.Cluster
 		args  string
@@ -127,13 +125,9 @@ func TestAuditCheck(t *testing.T) {
 			"--reroll-namespace ops", ExitFailed,
 			[]string{"! audit events: some arrive, but no canary", "the policy leaves out Reroll's own ConfigMaps or Secrets"},
 		},
-		"not set up": {[]view.Cluster{at(0, 0, feed(one, "notSetUp", 0)), at(9, 1, feed(one, "heard", 8))}, "", ExitDone, []string{"? canary through " + one + ": it was written, and no audit event has ever come", "it came back"}},
-		"refused":    {[]view.Cluster{at(0, 5, feed(one, "refused", 0))}, "", ExitFailed, []string{"✗ canary through " + one + ": it is not accepted"}},
-		"none sent":  {[]view.Cluster{at(0, 0), at(30, 0)}, "", ExitFailed, []string{"✗ canary: none are sent", "→ set ingest.canaryInterval=1m"}},
-		"away":       {[]view.Cluster{away}, "", ExitFailed, []string{"✗ dispatcher: it has published no status lately", "→ reroll check"}},
-		"no status":  {nil, "", ExitFailed, []string{"status: waiting for the first status", "✗ dispatcher: it has published no status"}},
-		"another":    {[]view.Cluster{other}, "--cluster east", ExitUsage, []string{"unknown cluster east; Reroll knows west"}},
-		"no timeout": {nil, "--timeout 0s", ExitUsage, []string{"--timeout must be positive"}},
+		"none sent": {[]view.Cluster{at(0, 0), at(30, 0)}, "", ExitFailed, []string{"✗ canary: none are sent", "→ set ingest.canaryInterval=1m"}},
+		"away":      {[]view.Cluster{away}, "", ExitFailed, []string{"✗ dispatcher: it has published no status lately", "→ reroll check"}},
+		"no status": {nil, "", ExitFailed, []string{"status: waiting for the first status", "✗ dispatcher: it has published no status"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, over := statuses(t, c.looks...)

@@ -129,10 +129,7 @@ func TestMerge(t *testing.T) {
 func TestMergeRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, why string }{
 		"no policy":             {"kind: Config\napiVersion: v1\n", "would not start"},
-		"of an older API":       {"apiVersion: audit.k8s.io/v1beta1\nkind: Policy\nrules: [{level: None}]\n", "would not start"},
 		"a misspelt field":      {"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: None\n  user: [a]\n", "not an audit policy"},
-		"a level of its own":    {"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Everything\n", "would not start"},
-		"a group with a slash":  {"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: None\n  resources: [{group: apps/v1}]\n", "would not start"},
 		"nothing when it ended": {"apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [ResponseComplete]\nrules: [{level: None}]\n", "leave out ResponseComplete"},
 		"empty":                 {"", "would not start"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/audit/policy"
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -93,7 +94,7 @@ func (s *auditSetup) makePolicy() error {
 		}
 		s.warn("the first rule that matches decides: writes of ConfigMaps and Secrets are reported without content, whatever the rules of %s say", s.policy)
 	}
-	s.content.Policy = s.to.PolicyHeader() + text
-	s.add("policy", "what the API server reports", []byte(s.content.Policy))
+	s.content.Policy = s.to.Header(distribution.PolicyFile) + text
+	s.add(distribution.PolicyFile, "what the API server reports", []byte(s.content.Policy))
 	return nil
 }

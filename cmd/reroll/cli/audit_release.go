@@ -113,7 +113,7 @@ func (s *auditSetup) makeKubeconfig() error {
 	if err != nil {
 		return err
 	}
-	s.content.Kubeconfig = d.KubeconfigHeader() + string(content)
-	s.add("kubeconfig", what, []byte(s.content.Kubeconfig))
+	s.content.Kubeconfig = d.Header(distribution.KubeconfigFile) + string(content)
+	s.add(distribution.KubeconfigFile, what, []byte(s.content.Kubeconfig))
 	return nil
 }

@@ -43,10 +43,10 @@ type auditSetup struct {
 	warnings []string
 }
 
-// auditFile is a file that setup writes; print is its word for --print, if it has one.
+// auditFile is a file that setup writes.
 type auditFile struct {
-	name, print, what string
-	content           []byte
+	name, what string
+	content    []byte
 }
 
 func auditSetupCommand(g *globals) *cobra.Command {
@@ -114,7 +114,8 @@ func (s *auditSetup) run(cmd *cobra.Command) (err error) {
 	}
 	warn(cmd, s.warnings)
 	if s.print != "" {
-		i := slices.IndexFunc(s.files, func(f auditFile) bool { return f.print == s.print })
+		name := map[string]string{"policy": distribution.PolicyFile, "kubeconfig": distribution.KubeconfigFile, "settings": d.SettingsFile()}[s.print]
+		i := slices.IndexFunc(s.files, func(f auditFile) bool { return f.name == name })
 		_, err := cmd.OutOrStdout().Write(s.files[i].content)
 		return err
 	}
@@ -128,18 +129,10 @@ func (s *auditSetup) warn(format string, args ...any) {
 	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
 }
 
-// add adds a file, under the name that word has for --print, or as it is.
-func (s *auditSetup) add(word, what string, content []byte) {
-	name, known := map[string]string{
-		"policy": distribution.PolicyFile, "kubeconfig": distribution.KubeconfigFile, "settings": s.to.SettingsFile(),
-	}[word]
-	if !known {
-		name = word
-	}
-	s.files = append(s.files, auditFile{name, word, what, content})
+func (s *auditSetup) add(name, what string, content []byte) {
+	s.files = append(s.files, auditFile{name, what, content})
 }
 
-// make makes all files.
 func (s *auditSetup) make(ctx context.Context) error {
 	d := s.to
 	if d.Posts() {
@@ -173,7 +166,7 @@ func (s *auditSetup) make(ctx context.Context) error {
 	if d.Inline {
 		what += ", with their content; keep it secret"
 	}
-	s.add("settings", what, settings)
+	s.add(d.SettingsFile(), what, settings)
 	return nil
 }
 
@@ -201,10 +194,8 @@ func (s *auditSetup) write() error {
 	return nil
 }
 
-// stepNumber begins a step.
 var stepNumber = regexp.MustCompile(`(?m)^[0-9]+\. `)
 
-// tell says what was written and what is left to do.
 func (s *auditSetup) tell(cmd *cobra.Command) error {
 	steps, err := s.to.WriteSteps(s.content)
 	if err != nil {

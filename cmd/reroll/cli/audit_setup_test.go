@@ -3,14 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"flag"
-	"math/big"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +19,7 @@ import (
 
 	"github.com/reroll-dev/reroll/cmd/reroll/distribution"
 	"github.com/reroll-dev/reroll/reloader/kube"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // setup runs the command for a release, and returns what it prints.
@@ -35,34 +30,16 @@ func setup(t *testing.T, from kube.Ingest, err error, args ...string) (out, errs
 	}, args...)
 }
 
-// caPair returns a CA that is valid for ten years, and its key, in PEM.
-func caPair(t *testing.T) (cert, key []byte) {
-	t.Helper()
-	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(10 * 365 * 24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, signer.Public(), signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
-}
-
 // released is a release with a CA of its own.
 func released(t *testing.T) kube.Ingest {
 	t.Helper()
-	cert, key := caPair(t)
+	ca, err := pki.NewCA("ingest")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return kube.Ingest{
 		Release: "reroll", Namespace: "reroll", Service: "reroll-ingest", Cluster: "local", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
-		CA: kube.Material{Secret: "reroll-ingest-ca", Data: map[string][]byte{"tls.crt": cert, "tls.key": key}},
+		CA: kube.Material{Secret: "reroll-ingest-ca", Data: map[string][]byte{"tls.crt": ca.CertPEM(), "tls.key": ca.KeyPEM()}},
 	}
 }
 
@@ -72,7 +49,11 @@ func TestSetupForEach(t *testing.T) {
 	for _, d := range distribution.All {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			args := []string{"--for", d.Name}
+			open := filepath.Join(auditFolder, d.SettingsFile()) // of an earlier run, and made readable for all
+			if err := errors.Join(os.Mkdir(auditFolder, 0o700), os.WriteFile(open, nil, 0o600), os.Chmod(open, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"--for", d.Name, "--force"}
 			if d.Name == "k0s" {
 				args = append(args, "--address", "https://worker-1.example:30943")
 			}
@@ -146,41 +127,6 @@ func examine(t *testing.T, d distribution.Distribution) {
 	}
 }
 
-// TestSetupOnce: files that are there are not overwritten unless that is asked for, and then by files that only their owner can read.
-func TestSetupOnce(t *testing.T) {
-	t.Chdir(t.TempDir())
-	from := released(t)
-	if _, _, err := setup(t, from, nil, "--for", "kubeadm"); err != nil {
-		t.Fatal(err)
-	}
-	key := filepath.Join(auditFolder, "client.key")
-	first, err := os.ReadFile(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(key, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = setup(t, from, nil, "--for", "kubeadm")
-	if err == nil || !strings.Contains(err.Error(), "reroll-audit has audit-policy.yaml, audit-webhook.yaml, ca.crt, client.crt, client.key, settings.yaml already: give --force") {
-		t.Errorf("the second time: %v", err)
-	}
-	if again, err := os.ReadFile(key); err != nil || !bytes.Equal(first, again) {
-		t.Errorf("it was overwritten, %v", err)
-	}
-	if _, _, err := setup(t, from, nil, "--for", "kubeadm", "--force"); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(key)
-	again, readErr := os.ReadFile(key)
-	if err != nil || readErr != nil || bytes.Equal(first, again) || info.Mode().Perm() != 0o600 {
-		t.Errorf("with --force: mode %v, %v, %v", info.Mode(), err, readErr)
-	}
-	if entries, err := os.ReadDir(auditFolder); err != nil || len(entries) != 6 {
-		t.Errorf("%d files are there, %v", len(entries), err)
-	}
-}
-
 // TestSetupFromReleases: what the release is decides what is written, or why nothing is.
 func TestSetupFromReleases(t *testing.T) {
 	const policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: RequestResponse\n  resources: [{group: \"\", resources: [secrets]}]\n"
@@ -193,28 +139,20 @@ func TestSetupFromReleases(t *testing.T) {
 		"a NodePort":        {func(k *kube.Ingest) { k.Type, k.NodePort = "NodePort", 30943 }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "server: https://127.0.0.1:30943/v1/audit/local", warning: "nftables"}},
 		"a load balancer":   {func(k *kube.Ingest) { k.Type, k.Balancers = "LoadBalancer", []string{"lb.example"} }, "--for k3s", says{file: "audit-webhook.yaml", text: "server: https://lb.example:9443/v1/audit/local"}},
 		"a balancer to be":  {func(k *kube.Ingest) { k.Type = "LoadBalancer" }, "--for kubeadm", says{err: "has no address yet"}},
-		"IPv6":              {func(k *kube.Ingest) { k.ClusterIP = "fd00::50" }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "https://[fd00::50]:9443/"}},
-		"no address":        {func(k *kube.Ingest) { k.ClusterIP = "" }, "--for kubeadm", says{err: "has no address yet"}},
 		"a server":          {nil, "--for kubeadm --address https://audit.example", says{file: "audit-webhook.yaml", text: "server: https://audit.example/v1/audit/local"}},
 		"no server":         {nil, "--for kubeadm --address http://audit.example", says{err: "is not https://HOST:PORT"}},
 		"k0s, a ClusterIP":  {nil, "--for k0s", says{err: "reaches no ClusterIP"}},
-		"k0s, a NodePort":   {func(k *kube.Ingest) { k.Type, k.NodePort = "NodePort", 30943 }, "--for k0s", says{err: "give --address https://WORKER:30943"}},
 		"another namespace": {func(k *kube.Ingest) { k.Namespace, k.Cluster, k.Service = "ops", "east", "rr-ingest" }, "--for kubeadm", says{out: "reroll audit check --cluster east", file: "audit-webhook.yaml", text: "tls-server-name: rr-ingest.ops.svc"}},
-		"of the system":     {func(k *kube.Ingest) { k.Namespace = "kube-system" }, "--for kubeadm", says{file: "audit-policy.yaml", text: "namespaces: [kube-public, kube-node-lease]"}},
 		"OpenShift":         {func(k *kube.Ingest) { k.Namespace, k.Cluster = "ops", "east" }, "--for openshift", says{file: "settings.yaml", text: `url: "https://reroll-ingest.ops.svc:9443/v1/shipped/east"`}},
 
-		"no name":         {func(k *kube.Ingest) { k.Cluster = "" }, "--for kubeadm", says{err: "set --cluster to the clusterName"}},
-		"another name":    {nil, "--for kubeadm --cluster west", says{out: "cluster west", warning: "cluster is named local, not west"}},
-		"a strange name":  {func(k *kube.Ingest) { k.Cluster = "a/../b" }, "--for kubeadm", says{err: "the name of the cluster"}},
-		"another folder":  {nil, "--for kubeadm --out x/y", says{out: "Written to x/y:"}},
-		"no folder":       {nil, "--for kubeadm --out policy.yaml", says{err: "--out:"}},
-		"nothing of ours": {nil, "--for kubernetes", says{err: "is not one of aks"}},
+		"no name":        {func(k *kube.Ingest) { k.Cluster = "" }, "--for kubeadm", says{err: "set --cluster to the clusterName"}},
+		"another name":   {nil, "--for kubeadm --cluster west", says{out: "cluster west", warning: "cluster is named local, not west"}},
+		"a strange name": {func(k *kube.Ingest) { k.Cluster = "a/../b" }, "--for kubeadm", says{err: "the name of the cluster"}},
+		"no folder":      {nil, "--for kubeadm --out policy.yaml", says{err: "--out:"}},
 
 		"their policy":   {nil, "--for kubeadm --policy policy.yaml", says{file: "audit-policy.yaml", text: "level: RequestResponse", warning: "reported without content, whatever the rules of policy.yaml say"}},
-		"EKS, a policy":  {nil, "--for eks --policy policy.yaml", says{err: "EKS takes no audit policy"}},
 		"a policy where": {nil, "--for kubeadm --policy missing", says{err: "--policy: missing: open missing"}},
 		"a file alone":   {nil, "--for talos --print settings", says{out: "client-key-data"}},
-		"no such file":   {nil, "--for kubeadm --print all", says{err: "is not one of policy, kubeconfig, settings"}},
 		"no kubeconfig":  {nil, "--for openshift --print kubeconfig", says{err: "gives its API server no kubeconfig"}},
 
 		"a certificate of theirs":           {func(k *kube.Ingest) { k.CA.Data = nil }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "client-key: /etc/kubernetes/reroll/client.key", warning: "Add ca.crt, and client.crt and client.key for local.audit.reroll.dev, which your CA has signed"}},

@@ -13,7 +13,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
-// reader reads one cluster.
 type reader interface {
 	// Workloads calls visit once for every workload, and returns the resources that may not be listed.
 	Workloads(ctx context.Context, visit func(*workload.Workload) error) (hidden []string, err error)
@@ -71,7 +70,6 @@ func (c *census) take(ctx context.Context) error {
 	return nil
 }
 
-// inspect reads what a report needs, and returns it.
 func (c *census) inspect(ctx context.Context, w *workload.Workload) (adoption.Report, error) {
 	in := adoption.Input{
 		Workload: w, Configs: map[reloader.Config]adoption.Known{}, Names: adoption.Names{},
@@ -110,7 +108,6 @@ func (c *census) list(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// read reads a config, with its content or without.
 func (c *census) read(ctx context.Context, config reloader.Config, content bool) (k adoption.Known) {
 	var err error
 	metas, listed := c.listed[config.Kind]

@@ -171,9 +171,7 @@ func TestCensusHasTheSettings(t *testing.T) {
 		rolls      int
 	}{
 		"another key":       {[]string{"--set=reload.annotationKeys.auto=example.com/auto"}, "1", "example.com/auto=true", 1, 1},
-		"nobody's key":      {nil, "1", "example.com/auto=true", 1, 0}, // the mark is a trace
 		"a kind is ignored": {[]string{"--set=scope.resourcesToIgnore=configmaps"}, "1", stakaterAuto + "=true", 1, 0},
-		"another is":        {[]string{"--set=scope.resourcesToIgnore=secrets"}, "1", stakaterAuto + "=true", 1, 1},
 	} {
 		s := &shelf{data: map[string]map[string]string{"app": {"a": "2"}}}
 		key, value, _ := strings.Cut(tc.annotation, "=")
@@ -191,21 +189,5 @@ func TestCensusWithoutLists(t *testing.T) {
 	s.add(t, "two", "", stakaterAuto, "true")
 	if c := s.census(t); len(c.warnings) != 2 || len(c.reports) != 2 {
 		t.Errorf("%d reports, and the warnings %q", len(c.reports), c.warnings)
-	}
-}
-
-// TestMigrateFlags: what cannot be understood is a mistake of the command line, before any cluster is asked.
-func TestMigrateFlags(t *testing.T) {
-	for name, args := range map[string][]string{
-		"a dialect of nobody":  {"--set=reload.dialects=stakater,keel"},
-		"no such setting":      {"--set=reload.stratgy=restart"},
-		"no such format":       {"--output=csv"},
-		"an argument too many": {"shop"},
-		"two scopes":           {"--namespace=shop", "--all-namespaces"},
-	} {
-		_, _, err := run(t, append([]string{"migrate", "--kubeconfig=/there/is/none"}, args...)...)
-		if code, tell := ExitCode(err); code != ExitUsage || !tell {
-			t.Errorf("%s: it ends with %d", name, code)
-		}
 	}
 }

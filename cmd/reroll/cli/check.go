@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// checkFlags say what is examined.
 type checkFlags struct {
 	*globals
 	pre bool
@@ -64,7 +63,6 @@ var installed = []kube.Right{
 	{Resource: "secrets", Namespace: "own"},
 }
 
-// examineInstall reports whether the user may install Reroll.
 func (f *checkFlags) examineInstall(cmd *cobra.Command) (found findings, _ error) {
 	ctx := cmd.Context()
 	cluster, err := f.connect(ctx, nil, kube.Scope{})
@@ -74,9 +72,8 @@ func (f *checkFlags) examineInstall(cmd *cobra.Command) (found findings, _ error
 	}
 	found.add("cluster", fine, "the Kubernetes API answers", "")
 	if cluster.RunsHere(ctx) {
-		found.add("Reroll", careful, "it runs in namespace "+f.own+" already", f.nextCheck())
+		found.add("Reroll", careful, "it runs in namespace "+f.own+" already", f.typed(cmd, "reroll check"))
 	}
-	before := len(found)
 	for _, right := range installed {
 		if right.Verb = "create"; right.Namespace != "" {
 			right.Namespace = f.own
@@ -89,17 +86,10 @@ func (f *checkFlags) examineInstall(cmd *cobra.Command) (found findings, _ error
 			found.add("rights", wrong, "you may not create "+right.Resource, "install Reroll as an administrator of the cluster")
 		}
 	}
-	if len(found) == before {
+	if !found.has(wrong) {
 		found.add("rights", fine, "you may create what the chart installs", "")
 	}
 	return found, nil
-}
-
-func (f *checkFlags) nextCheck() string {
-	if f.own == "reroll" {
-		return "reroll check"
-	}
-	return "reroll check --reroll-namespace " + f.own
 }
 
 // examineAPI reports what dispatchers say of themselves and their clusters.

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/reroll-dev/reroll/api/view"
 )
@@ -23,39 +22,26 @@ const (
 	maxAnswer = 64 << 20
 	// pageSize is what the API has for a page at most.
 	pageSize = 500
-	// patience is how often the server may ask to come later, and longestPause how much later at most.
-	patience     = 5
-	longestPause = 10 * time.Second
 )
 
-// client asks one server.
 type client struct {
-	base    *url.URL
-	http    *http.Client
-	token   string
-	agent   string
-	timeout time.Duration
+	base  *url.URL
+	http  *http.Client
+	token string
+	agent string
 }
 
 // refusal is an answer that says why there is none.
 type refusal struct {
 	status int
 	detail string
-	// later is how long the server asks to wait; 0 if it does not.
-	later time.Duration
 }
 
 // Error returns what the server said.
 func (r *refusal) Error() string { return r.detail }
 
-// get asks for a path and returns the answer.
-func (c *client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	return c.ask(ctx, http.MethodGet, path, query, nil)
-}
-
-// read asks for a path and reads the answer into v.
 func (c *client) read(ctx context.Context, path string, query url.Values, v any) (json.RawMessage, error) {
-	body, err := c.get(ctx, path, query)
+	body, err := c.ask(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,24 +55,8 @@ func decode(body []byte, v any) error {
 	return nil
 }
 
-// ask sends a request until the server does not ask to come later any more.
 func (c *client) ask(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
-	for try := 1; ; try++ {
-		answer, err := c.askOnce(ctx, method, path, query, body)
-		refused, ok := err.(*refusal) //nolint:errorlint // askOnce returns it as it is
-		if !ok || refused.later == 0 || try == patience {
-			return answer, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(min(refused.later, longestPause)):
-		}
-	}
-}
-
-func (c *client) askOnce(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	response, err := c.send(ctx, method, path, query, body)
 	if err != nil {
@@ -121,7 +91,7 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	}
 	if response.StatusCode != http.StatusOK {
 		defer response.Body.Close() //nolint:errcheck // it was only read
-		return nil, c.refusalOf(response)
+		return nil, refusalOf(response)
 	}
 	return response, nil
 }
@@ -144,15 +114,9 @@ func path(parts ...string) string {
 	return "/api/v1/" + strings.Join(parts, "/")
 }
 
-// nowhere begins what the API says about a path that it does not have.
-const nowhere = "Unknown path"
-
 // refusalOf reads a problem document, or what there is instead.
-func (c *client) refusalOf(response *http.Response) error {
+func refusalOf(response *http.Response) error {
 	r := &refusal{status: response.StatusCode, detail: "the server answers " + response.Status}
-	if wait, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && wait > 0 {
-		r.later = time.Duration(wait) * time.Second
-	}
 	var problem struct {
 		Detail string `json:"detail"`
 		Errors []struct {
@@ -166,13 +130,9 @@ func (c *client) refusalOf(response *http.Response) error {
 			r.detail += " " + e.Location + ": " + e.Message + "."
 		}
 	}
-	if r.status == http.StatusNotFound && c.base.Path != "" && (problem.Detail == "" || strings.HasPrefix(problem.Detail, nowhere)) {
-		return usagef("no Reroll answers at %s: remove the path %s from --server or $%s", c.base.Redacted(), c.base.Path, serverVariable)
-	}
 	return r
 }
 
-// listing is all pages of a list.
 type listing[T any] struct {
 	items    []T
 	raw      []json.RawMessage

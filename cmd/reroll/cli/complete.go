@@ -49,7 +49,6 @@ func (g *globals) complete(find finder) cobra.CompletionFunc {
 	}
 }
 
-// completeFirst completes the first argument alone.
 func (g *globals) completeFirst(find finder) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {

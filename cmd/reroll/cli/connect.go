@@ -25,7 +25,6 @@ const (
 
 const defaultServer = "http://127.0.0.1:8080"
 
-// requestTime bounds one request.
 const requestTime = 30 * time.Second
 
 // session is one run of a command that asks Reroll's API.
@@ -40,7 +39,6 @@ type session struct {
 	end       func()
 }
 
-// asking connects to the API and calls do.
 func (g *globals) asking(cmd *cobra.Command, do func(s *session) error) error {
 	s, err := g.open(cmd.Context(), cmd)
 	if err != nil {
@@ -97,7 +95,6 @@ func (s *session) address() (string, error) {
 
 func (g *globals) userAgent() string { return "reroll/" + g.version }
 
-// client returns the client of a server.
 func (g *globals) client(address string) (*client, error) {
 	base, err := parseServer(address)
 	if err != nil {
@@ -107,7 +104,7 @@ func (g *globals) client(address string) (*client, error) {
 	if token != "" && base.Scheme != "https" && !isLoopback(base.Hostname()) {
 		return nil, fmt.Errorf("the token would cross the network in clear to %s: use https", base.Redacted())
 	}
-	return &client{base: base, token: token, agent: g.userAgent(), timeout: requestTime, http: &http.Client{
+	return &client{base: base, token: token, agent: g.userAgent(), http: &http.Client{
 		Transport: http.DefaultTransport.(*http.Transport).Clone(),
 		// A redirect would carry the token elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error {

@@ -68,7 +68,7 @@ func TestToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.get(t.Context(), "/api/v1/self", nil); err == nil || asked != nil {
+	if _, err := c.ask(t.Context(), http.MethodGet, "/api/v1/self", nil, nil); err == nil || asked != nil {
 		t.Errorf("a server that nobody vouches for was asked with %v: %v", asked, err)
 	}
 	c.http = server.Client()
@@ -76,10 +76,10 @@ func TestToken(t *testing.T) {
 		c, _ := g.client(server.URL)
 		return c.http.CheckRedirect
 	}()
-	if _, err := c.get(t.Context(), "/api/v1/self", nil); err != nil || asked.Get("Authorization") != "Bearer abc" || asked.Get("User-Agent") != "reroll/v1.2.3" {
+	if _, err := c.ask(t.Context(), http.MethodGet, "/api/v1/self", nil, nil); err != nil || asked.Get("Authorization") != "Bearer abc" || asked.Get("User-Agent") != "reroll/v1.2.3" {
 		t.Errorf("%v, asked with %v", err, asked)
 	}
-	if _, err := c.get(t.Context(), "/api/v1/redirect", nil); err == nil || !strings.Contains(err.Error(), "redirects") {
+	if _, err := c.ask(t.Context(), http.MethodGet, "/api/v1/redirect", nil, nil); err == nil || !strings.Contains(err.Error(), "redirects") {
 		t.Errorf("a redirect is followed: %v", err)
 	}
 	if _, err := g.client("http://reroll.example"); err == nil || strings.Contains(err.Error(), "abc") {
@@ -96,15 +96,6 @@ func answering(status int, body string) *httptest.Server {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body) // who has gone needs nothing
 	}))
-}
-
-// TestListThatDoesNotEnd: a server whose list continues where it was is no Reroll, and does not keep anybody for ever.
-func TestListThatDoesNotEnd(t *testing.T) {
-	server := answering(http.StatusOK, `{"items":[],"continue":"for ever"}`)
-	defer server.Close()
-	if _, _, err := run(t, "get", "workloads", "--server", server.URL); err == nil || !strings.Contains(err.Error(), "does not end") {
-		t.Errorf("error %v", err)
-	}
 }
 
 // FuzzAnswers has a server answer anything. Whatever a terminal obeys is kept from people.
@@ -144,7 +135,7 @@ func FuzzManifests(f *testing.F) {
 	f.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\nstringData: {c: d}\n---\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]\n")
 	f.Add("a: {")
 	f.Fuzz(func(t *testing.T, text string) {
-		found, err := proposalsIn(strings.NewReader(text), "")
+		found, err := proposalsIn(strings.NewReader(text), "-", "")
 		if err != nil && len(err.Error()) > 200 {
 			t.Errorf("the error has %d bytes", len(err.Error()))
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +13,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
-
-// errNothing: nothing to write.
-var errNothing = errors.New("nothing to write")
 
 // changeControl rewrites the ConfigMap reroll-control. change is given the user's name. workloads is the namespace that must exist; empty if none has to.
 func (g *globals) changeControl(ctx context.Context, workloads string, force bool, change func(d *control.Document, user string) error) error {
@@ -36,16 +32,11 @@ func (g *globals) changeControl(ctx context.Context, workloads string, force boo
 		}
 	}
 	user := cluster.WhoAmI(ctx)
-	err = cluster.ChangeControl(ctx, func(data map[string]string) error {
+	return cluster.ChangeControl(ctx, func(data map[string]string) error {
 		return control.Edit(data, func(d *control.Document) error { return change(d, user) })
 	})
-	if errors.Is(err, control.ErrUnreadable) {
-		return fmt.Errorf("%w. Correct it with: kubectl -n %s edit configmap %s", err, cluster.Namespace, control.ConfigMap)
-	}
-	return err
 }
 
-// pausing says which workloads a command is about.
 type pausing struct {
 	*globals
 	selector, reason string
@@ -58,7 +49,6 @@ func (p *pausing) bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.force, "force", false, "write even if Reroll, or the namespace of the workloads, is not found")
 }
 
-// check returns what is wrong with the flags.
 func (p *pausing) check() error {
 	if p.namespace == "" && !p.everywhere {
 		return usagef("--namespace or --all-namespaces is required")
@@ -141,23 +131,17 @@ func (p *pausing) resume(cmd *cobra.Command) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	frozen := false
 	err := p.changeControl(cmd.Context(), "", p.force, func(d *control.Document, _ string) error { // the namespace may be gone
 		found, err := d.Resume(p.namespace, p.selector)
-		if frozen = d.Freeze != nil; p.all() && frozen {
+		if p.all() && d.Freeze != nil {
 			d.Freeze, found = nil, true
 		}
 		if err == nil && !found {
-			err = errNothing
+			err = fmt.Errorf("found no pause of %s. List the pauses with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll status"))
 		}
 		return err
 	})
-	switch {
-	case errors.Is(err, errNothing) && frozen:
-		return fmt.Errorf("found no pause of %s, but one of the whole cluster: end it with %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll resume -A"))
-	case errors.Is(err, errNothing):
-		return fmt.Errorf("found no pause of %s. List the pauses with: %s", whom(p.namespace, p.selector), p.typed(cmd, "reroll status"))
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	return p.done(cmd, "resume", "resumed "+whom(p.namespace, p.selector))
@@ -228,20 +212,10 @@ func (a *annotating) run(cmd *cobra.Command, name string) error {
 	return a.done(cmd, a.what, full, a.said+full)
 }
 
-// located returns the workload that a ref means in a cluster.
 func located(ctx context.Context, cluster *kube.Cluster, name string, r ref) (reloader.WorkloadRef, error) {
 	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
-	check := reloader.WorkloadRef{Kind: cmp.Or(r.kind, "Deployment"), Namespace: cmp.Or(r.namespace, "default"), Name: r.name}
-	if err := check.Validate(); err != nil {
-		return w, Usage(err)
-	}
-	if w.Namespace != "" {
-		if lacking := cluster.Lacks(ctx, w.Namespace, w.Kind, w.Name); lacking != "" {
-			return w, errors.New(lacking + " Nothing was written")
-		}
-	}
 	if w.Namespace != "" && w.Kind != "" {
-		return w, nil
+		return w, Usage(w.Validate())
 	}
 	named, err := cluster.Named(ctx, w)
 	if err != nil {

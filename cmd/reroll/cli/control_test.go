@@ -24,14 +24,13 @@ import (
 )
 
 // apiServer has the ConfigMap of operators, in the namespace reroll, and the metadata of a few other objects. Whatever else it is asked for is
-// not there, or forbidden.
+// not there.
 type apiServer struct {
 	t    *testing.T
 	data map[string]string
 	// annotations are those that a workload was given.
 	annotations map[string]string
 	objects     []string
-	forbidden   bool
 	codecs      serializer.CodecFactory
 }
 
@@ -46,21 +45,15 @@ func newAPIServer(t *testing.T, data map[string]string) (*apiServer, string) {
 		t.Fatal(err)
 	}
 	s := &apiServer{t: t, data: data, codecs: serializer.NewCodecFactory(scheme)}
-	return s, kubeconfigOf(t, s)
-}
-
-// kubeconfigOf starts an API server and returns a kubeconfig for it.
-func kubeconfigOf(t *testing.T, api http.Handler) (file string) {
-	t.Helper()
-	server := httptest.NewServer(api)
+	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	file = filepath.Join(t.TempDir(), "config")
+	file := filepath.Join(t.TempDir(), "config")
 	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
 		"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "reroll"}}], "users": [{"name": "u", "user": {}}]}`, server.URL)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return file
+	return s, file
 }
 
 // ServeHTTP answers as the API server does.
@@ -73,10 +66,6 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		there = there || r.URL.Path == object
 	}
 	switch {
-	case s.forbidden && r.URL.Path != ours:
-		code, answer = http.StatusForbidden, metav1.Status{
-			TypeMeta: typeMeta("v1", "Status"), Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
-		}
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
 		code, answer = http.StatusCreated, authenticationv1.SelfSubjectReview{
 			TypeMeta: typeMeta("authentication.k8s.io/v1", "SelfSubjectReview"),
@@ -181,45 +170,29 @@ func TestPauseOfAllIsNobodyElses(t *testing.T) {
 // next to a document that cannot be read, nor if there is nothing to resume.
 func TestNothingIsWrittenInVain(t *testing.T) {
 	for name, c := range map[string]struct {
-		args      string
-		document  string
-		objects   []string
-		forbidden bool
-		refusal   string
-		code      int
+		args     string
+		document string
+		objects  []string
+		refusal  string
+		code     int
 	}{
-		"a workload":                 {args: "retry shop/deploy/web", objects: []string{shop, web}},
-		"two arguments":              {args: "retry deploy web -n shop", objects: []string{shop, web}},
-		"a misspelt workload":        {args: "retry shop/deploy/wbe", objects: []string{shop, web}, refusal: "there is no Deployment wbe in namespace shop; did you mean web? Nothing was written"},
-		"no such workload":           {args: "reload shop/deploy/nosuch", objects: []string{shop, web}, refusal: "there is no Deployment nosuch in namespace shop. Nothing was written"},
-		"in a misspelt namespace":    {args: "reload shpo/deploy/web", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
-		"without its kind":           {args: "reload web -n shpo", objects: []string{shop, web}, refusal: "there is no namespace shpo; did you mean shop?"},
-		"a bare name":                {args: "retry web", objects: []string{shop, web}},
-		"a name in a namespace":      {args: "reload web -n shop", objects: []string{shop, web, webOfBank}},
-		"a name without its kind":    {args: "retry shop/web", objects: []string{shop, web, webOfBank}},
-		"a name that two have":       {args: "retry web", objects: []string{web, webOfBank}, refusal: "which web is meant? Name one of shop/Deployment/web, bank/StatefulSet/web", code: ExitUsage},
-		"a name that none has":       {args: "retry deploy/wbe", objects: []string{web}, refusal: "found no workload deploy/wbe. Nothing was written"},
-		"a name without a right":     {args: "retry web", objects: []string{web}, forbidden: true, refusal: "name it as [NAMESPACE/]KIND/NAME"},
-		"another kind":               {args: "retry pod web -n shop", objects: []string{web}, refusal: `"pod" is not one of the kinds`, code: ExitUsage},
-		"two namespaces":             {args: "retry shop/deploy/web -n bank", objects: []string{web}, refusal: "contradicts --namespace or --cluster", code: ExitUsage},
-		"a pause":                    {args: "pause -n shop", objects: []string{ours, shop}},
-		"a pause of all":             {args: "pause -A -l app=web", objects: []string{ours, shop}},
-		"a pause of no workloads":    {args: "pause", objects: []string{ours, shop}, refusal: "--namespace or --all-namespaces is required", code: ExitUsage},
-		"a pause of nobody":          {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
-		"a pause in advance":         {args: "pause -n shop --force", objects: []string{ours}},
-		"a pause elsewhere":          {args: "pause -A", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
-		"a pause all the same":       {args: "pause -A --force"},
-		"a resume elsewhere":         {args: "resume -A", refusal: "found no Reroll in namespace"},
-		"beside another document":    {args: "pause -A", document: "frezze: {}", objects: []string{ours}, refusal: `line 1: unknown key "frezze". Correct it with: kubectl -n reroll edit configmap reroll-control`},
-		"a document not read":        {args: "resume -A", document: "freeze: true", objects: []string{ours}, refusal: "line 1: `true` does not belong here"},
-		"nothing is paused":          {args: "resume -n shop", objects: []string{ours}, refusal: "found no pause of all workloads in shop. List the pauses with: reroll status --kubeconfig "},
-		"nothing is paused anywhere": {args: "resume -A", objects: []string{ours}, refusal: "found no pause of all workloads everywhere. List the pauses with: reroll status"},
-		"all is paused":              {args: "resume -n shop", document: "freeze: {}", objects: []string{ours}, refusal: "found no pause of all workloads in shop, but one of the whole cluster: end it with reroll resume -A"},
-		"no such format":             {args: "pause -A -o xml", objects: []string{ours}, refusal: `"xml" is not one of`, code: ExitUsage},
+		"a workload":              {args: "retry shop/deploy/web", objects: []string{shop, web}},
+		"a misspelt workload":     {args: "retry shop/deploy/wbe", objects: []string{shop, web}, refusal: "annotate Deployment/shop/wbe"},
+		"a bare name":             {args: "retry web", objects: []string{shop, web}},
+		"a name in a namespace":   {args: "reload web -n shop", objects: []string{shop, web, webOfBank}},
+		"a name without its kind": {args: "retry shop/web", objects: []string{shop, web, webOfBank}},
+		"a name that two have":    {args: "retry web", objects: []string{web, webOfBank}, refusal: "which web is meant? Name one of shop/Deployment/web, bank/StatefulSet/web", code: ExitUsage},
+		"a name that none has":    {args: "retry deploy/wbe", objects: []string{web}, refusal: "found no workload deploy/wbe. Nothing was written"},
+		"a pause":                 {args: "pause -n shop", objects: []string{ours, shop}},
+		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a pause in advance":      {args: "pause -n shop --force", objects: []string{ours}},
+		"a pause elsewhere":       {args: "pause -A", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
+		"beside another document": {args: "pause -A", document: "frezze: {}", objects: []string{ours}, refusal: `line 1: unknown key "frezze"`},
+		"nothing is paused":       {args: "resume -n shop", objects: []string{ours}, refusal: "found no pause of all workloads in shop. List the pauses with: reroll status --kubeconfig "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, kubeconfig := newAPIServer(t, map[string]string{control.Key: c.document})
-			s.objects, s.forbidden = c.objects, c.forbidden
+			s.objects = c.objects
 			_, _, err := run(t, append(strings.Fields(c.args), "--kubeconfig", kubeconfig)...)
 			if code, _ := ExitCode(err); c.refusal == "" && err != nil || c.refusal != "" && (code != max(c.code, ExitFailed) || !strings.Contains(Say(err), c.refusal)) {
 				t.Errorf("%v, want %q", err, c.refusal)

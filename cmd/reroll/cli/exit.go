@@ -78,14 +78,8 @@ func CheckUsage(root *cobra.Command) {
 		}
 		return
 	}
-	prepare := root.PreRunE
-	root.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if prepare != nil {
-			if err := prepare(cmd, args); err != nil {
-				return err
-			}
-		}
-		return Usage(errors.Join(foreignFlag(cmd), cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()))
+	root.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		return Usage(errors.Join(foreignFlag(cmd), cmd.ValidateRequiredFlags()))
 	}
 	if check := root.Args; check != nil {
 		root.Args = func(cmd *cobra.Command, args []string) error {

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +48,6 @@ func explainCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
-// explain prints how a workload stands, or how to one config.
 func (s *session) explain(name, config string) (v verdict.Verdict, err error) {
 	q, err := forConfig(config)
 	if err != nil {
@@ -124,69 +123,44 @@ const liveTime = 5 * time.Second
 
 var dialects = dialect.All(dialect.StakaterOptions{})
 
-// live connects to the cluster of that name with the user's rights; nil if the kubeconfig is not of that cluster.
-func (s *session) live(ctx context.Context, name string) (*kube.Cluster, verdict.Case) {
-	of := verdict.Case{Cluster: name, Now: s.now}
-	known, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
-	i := slices.IndexFunc(known.items, func(c view.Cluster) bool { return c.Cluster == name || name == "" && len(known.items) == 1 })
-	if err != nil || i < 0 || known.items[i].Health == verdict.Unknown {
-		return nil, of
-	}
-	at := known.items[i]
-	of.Cluster, of.Status = at.Cluster, &at.ClusterStatus
-	if !at.Health.IsUp() {
-		return nil, of
-	}
-	of.Status.StoredAt = s.now // the server has judged it by its own clock
-	cluster, err := s.connect(ctx, adoption.Keeps(dialects), kube.Scope{})
-	if err != nil || at.UID == "" || cluster.UID != at.UID {
-		return nil, of
-	}
-	return cluster, of
-}
-
-// findLive looks in the cluster for what the command line leaves open of a workload that is not on record.
-func (s *session) findLive(r ref) (found []ref, err error) {
-	if r.namespace == "" || r.kind != "" {
-		return nil, nil
-	}
-	ctx, cancel := context.WithTimeout(s, liveTime)
-	defer cancel()
-	cluster, of := s.live(ctx, r.cluster)
-	if cluster == nil {
-		return nil, nil
-	}
-	if lacking := cluster.Lacks(ctx, r.namespace, "", ""); lacking != "" {
-		return nil, errors.New(lacking)
-	}
-	refs, err := cluster.Named(ctx, reloader.WorkloadRef{Namespace: r.namespace, Name: r.name})
-	for _, w := range refs {
-		found = append(found, workloadRef(of.Cluster, w))
-	}
-	return found, err
-}
-
-// unknown returns the verdict of a workload that is not on record, after a look into its cluster.
+// unknown returns the verdict of a workload that is not on record. If the kubeconfig is of its cluster, it looks there, with the user's rights.
 func (s *session) unknown(r ref) verdict.Verdict {
-	ctx, cancel := context.WithTimeout(s, liveTime)
-	defer cancel()
-	cluster, of := s.live(ctx, r.cluster)
-	of.Workload = reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
-	if cluster == nil {
+	of := verdict.Case{Cluster: r.cluster, Workload: reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}, Now: s.now}
+	known, err := list[view.Cluster](s, s.client, "clusters", url.Values{"name": {r.cluster}}, 0)
+	if err != nil || len(known.items) != 1 || known.items[0].Health == verdict.Unknown {
 		return verdict.Judge(of)
 	}
-	if lacking := cluster.Lacks(ctx, r.namespace, r.kind, r.name); lacking != "" {
-		of.Live = &verdict.Live{Lacking: lacking}
-	} else if w, err := cluster.Read(ctx, of.Workload); err == nil {
-		plan := dialects.Compile(w)
-		of.Live = &verdict.Live{Asks: plan.OptedIn()}
-		for _, f := range (adoption.View{All: dialects, Dialects: dialects}).Mistakes(w) {
-			said := f.Message
-			if !strings.HasSuffix(said, "?") {
-				said += ": " + f.Fix
-			}
-			of.Live.Typo = cmp.Or(of.Live.Typo, said)
-		}
+	at := known.items[0]
+	of.Status = &at.ClusterStatus
+	if at.Health.IsUp() {
+		of.Status.StoredAt = s.now // the server has judged it by its own clock
+		of.Live = s.live(of.Workload, at.UID)
 	}
 	return verdict.Judge(of)
+}
+
+// live says what a cluster has of a workload that is not on record; nil if the kubeconfig is not of that cluster.
+func (s *session) live(w reloader.WorkloadRef, uid string) *verdict.Live {
+	ctx, cancel := context.WithTimeout(s, liveTime)
+	defer cancel()
+	cluster, err := s.connect(ctx, adoption.Keeps(dialects), kube.Scope{})
+	if err != nil || uid == "" || cluster.UID != uid {
+		return nil
+	}
+	if lacking := cluster.Lacks(ctx, w.Namespace, w.Kind, w.Name); lacking != "" {
+		return &verdict.Live{Lacking: lacking}
+	}
+	found, err := cluster.Read(ctx, w)
+	if err != nil {
+		return nil
+	}
+	plan := dialects.Compile(found)
+	said := &verdict.Live{Asks: plan.OptedIn()}
+	if mistakes := (adoption.View{All: dialects, Dialects: dialects}).Mistakes(found); len(mistakes) > 0 {
+		said.Typo = mistakes[0].Message
+		if !strings.HasSuffix(said.Typo, "?") {
+			said.Typo += ": " + mistakes[0].Fix
+		}
+	}
+	return said
 }

@@ -23,19 +23,16 @@ type finding struct {
 	Fix     string `json:"fix,omitempty"`
 }
 
-// findings are those of one examination.
 type findings []finding
 
 func (f *findings) add(check string, v grade, message, fix string) {
 	*f = append(*f, finding{check, v, message, fix})
 }
 
-// has reports whether some finding has a verdict.
 func (f findings) has(v grade) bool {
 	return slices.ContainsFunc(f, func(one finding) bool { return one.Verdict == v })
 }
 
-// signs stand for verdicts.
 var signs = map[grade]cell{
 	fine: {"✓ ", good}, careful: {"! ", alert}, wrong: {"✗ ", bad}, skipped: {"- ", faint}, unclear: {"? ", alert},
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// getFlags narrow a listing.
 type getFlags struct {
 	*globals
 	resource
@@ -86,7 +86,6 @@ func (f *getFlags) run(cmd *cobra.Command, args []string) error {
 	return f.asking(cmd, f.list)
 }
 
-// list prints what there is now.
 func (f *getFlags) list(s *session) error {
 	l, single, err := f.fetch(s)
 	if err != nil {
@@ -111,7 +110,6 @@ func (f *getFlags) list(s *session) error {
 	return f.print(s.cmd, a)
 }
 
-// fetch asks for the list, or for one record.
 func (f *getFlags) fetch(s *session) (l listing[json.RawMessage], single bool, err error) {
 	q, most := url.Values{}, 0
 	set(q, "cluster", f.cluster)
@@ -156,11 +154,10 @@ func (f *getFlags) fetch(s *session) (l listing[json.RawMessage], single bool, e
 }
 
 func (f *getFlags) single(s *session, path string, q url.Values) (l listing[json.RawMessage], single bool, err error) {
-	body, err := s.get(s, path, q)
+	body, err := s.ask(s, http.MethodGet, path, q, nil)
 	return listing[json.RawMessage]{raw: []json.RawMessage{body}}, true, err
 }
 
-// aboutConfig narrows a listing to a config.
 func (f *getFlags) aboutConfig(q url.Values) error {
 	switch {
 	case f.config == "":
@@ -194,7 +191,6 @@ func forConfig(config string) (url.Values, error) {
 	return q, err
 }
 
-// rows reads records.
 func (f *getFlags) rows(raw []json.RawMessage, now time.Time) (rows []row, err error) {
 	for _, one := range raw {
 		r, err := f.read(one, now)

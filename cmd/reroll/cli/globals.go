@@ -94,7 +94,6 @@ func (g *globals) typed(cmd *cobra.Command, next string) string {
 	return next
 }
 
-// quoted returns a word for a shell.
 func quoted(word string) string {
 	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=+,") == "" {
 		return word

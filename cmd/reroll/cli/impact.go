@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,10 +15,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// impactAtOnce is how many configs one question to the API may have.
-const impactAtOnce = 100
-
-// impactFlags say what is supposed to change.
 type impactFlags struct {
 	*globals
 	files, keys []string
@@ -66,48 +61,45 @@ func impactCommand(g *globals) *cobra.Command {
 
 // run prints what would become of each workload, and reports whether one would roll, and whether the answer is complete.
 func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bool, err error) {
-	var all []foreseen
-	var warnings []string
+	var found view.List[foreseen]
 	switch {
 	case len(args) > 0 && len(f.files) > 0:
 		return false, false, usagef("name configs, or give files of manifests with --filename, not both")
 	case len(f.files) > 0:
-		all, err = f.ofFiles(cmd)
+		found.Items, err = f.ofFiles(cmd)
 	default:
 		err = f.asking(cmd, func(s *session) error {
-			supposed, err := f.supposed(s, args)
-			if err == nil {
-				all, warnings, err = s.impact(supposed)
-			}
+			found, err = f.onRecord(s, args)
 			return err
 		})
 	}
 	if err != nil {
 		return false, false, err
 	}
-	complete = !slices.ContainsFunc(all, func(v foreseen) bool { return !v.Complete })
+	complete = true
 	a := answer{show: func(out *lines, wide bool) {
-		for _, impact := range all {
+		for _, impact := range found.Items {
 			out.impact(impact, wide)
 		}
 	}}
-	for _, impact := range all {
-		warnings = union(warnings, impact.Warnings)
+	found.Warnings = append([]string{}, found.Warnings...)
+	for _, impact := range found.Items {
+		complete = complete && impact.Complete
+		found.Warnings = union(found.Warnings, impact.Warnings)
 		for _, w := range impact.Workloads {
 			if w.Fate != verdict.RollsNever {
 				a.names = union(a.names, []string{impactedRef(impact, w).String()})
 			}
 		}
 	}
-	warn(cmd, warnings)
+	warn(cmd, found.Warnings)
 	if f.format == formatMarkdown {
-		return len(a.names) > 0, complete, writeMarkdown(newLines(cmd.OutOrStdout()), all, complete)
+		return len(a.names) > 0, complete, writeMarkdown(newLines(cmd.OutOrStdout()), found.Items, complete)
 	}
-	a.body = view.List[foreseen]{Items: all, Warnings: append([]string{}, warnings...)}
+	a.body = found
 	return len(a.names) > 0, complete, f.print(cmd, a)
 }
 
-// ofFiles compares manifests with the cluster.
 func (f *impactFlags) ofFiles(cmd *cobra.Command) ([]foreseen, error) {
 	if err := f.checkFormat(); err != nil {
 		return nil, err
@@ -117,7 +109,7 @@ func (f *impactFlags) ofFiles(cmd *cobra.Command) ([]foreseen, error) {
 	}
 	var proposals []proposal
 	for _, file := range f.files {
-		found, err := proposalsInFile(cmd.InOrStdin(), file, f.namespace)
+		found, err := proposalsIn(cmd.InOrStdin(), file, f.namespace)
 		if err != nil {
 			return nil, fmt.Errorf("--filename: %w", err)
 		}
@@ -135,55 +127,36 @@ func (f *impactFlags) ofFiles(cmd *cobra.Command) ([]foreseen, error) {
 	return f.compare(cmd.Context(), proposals)
 }
 
-// supposed gathers the configs that are named, each once.
-func (f *impactFlags) supposed(s *session, args []string) (configs []api.SupposedChange, err error) {
+// onRecord asks the API about the configs that are named.
+func (f *impactFlags) onRecord(s *session, args []string) (found view.List[foreseen], err error) {
 	if len(args) == 0 {
-		return nil, usagef("which configs? Name them, or give files of manifests with --filename")
+		return found, usagef("which configs? Name them, or give files of manifests with --filename")
 	}
-	only, seen := ref{cluster: f.cluster}, map[ref]bool{}
+	var supposed api.ImpactQuestion
 	for _, arg := range args {
 		r, err := f.parseRef(arg, configKinds(), false)
+		if err == nil && r.namespace == "" {
+			err = usagef("in which namespace is %s? Name it with -n, or as NAMESPACE/%s", r, r)
+		}
+		if err == nil {
+			r, err = s.only(r)
+		}
 		if err != nil {
-			return nil, err
+			return found, err
 		}
-		if r.namespace == "" {
-			return nil, usagef("in which namespace is %s? Name it with -n, or as NAMESPACE/%s", r, r)
-		}
-		if r.cluster == "" {
-			if only, err = s.only(only); err != nil {
-				return nil, err
-			}
-			r.cluster = only.cluster
-		}
-		if !seen[r] {
-			configs = append(configs, api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: reloader.ConfigKind(r.kind), Name: r.name, Keys: f.keys})
-		}
-		seen[r] = true
+		supposed.Configs = append(supposed.Configs, api.SupposedChange{Cluster: r.cluster, Namespace: r.namespace, Kind: reloader.ConfigKind(r.kind), Name: r.name, Keys: f.keys})
 	}
-	return configs, nil
+	question, err := json.Marshal(supposed)
+	if err != nil {
+		return found, err
+	}
+	body, err := s.ask(s, http.MethodPost, path("impact"), nil, question)
+	if err != nil {
+		return found, err
+	}
+	return found, decode(body, &found)
 }
 
-// impact asks about all configs, as many at once as the API takes.
-func (s *session) impact(configs []api.SupposedChange) (all []foreseen, warnings []string, err error) {
-	for part := range slices.Chunk(configs, impactAtOnce) {
-		question, err := json.Marshal(api.ImpactQuestion{Configs: part})
-		if err != nil {
-			return nil, nil, err
-		}
-		body, err := s.ask(s, http.MethodPost, path("impact"), nil, question)
-		if err != nil {
-			return nil, nil, err
-		}
-		var page view.List[foreseen]
-		if err := decode(body, &page); err != nil {
-			return nil, nil, err
-		}
-		all, warnings = append(all, page.Items...), union(warnings, page.Warnings)
-	}
-	return all, warnings, nil
-}
-
-// impact says what would become of each workload.
 func (l *lines) impact(v foreseen, wide bool) {
 	l.add(cell{configRef("", v.Config).String(), bold}, text(changeOf(v)), sumOf(v))
 	styles := map[verdict.Fate]style{verdict.RollsNow: good, verdict.RollsLater: alert, verdict.Reloads: good, verdict.Notified: alert, verdict.RollsNever: faint}
@@ -222,31 +195,28 @@ func changeOf(v foreseen) string {
 	return ""
 }
 
-// sumOf sums up what would become of all.
 func sumOf(v foreseen) cell {
 	if v.Change == wouldKeep {
 		return cell{": unchanged", faint}
 	}
-	if v.RollsNow+v.RollsLater+v.ReloadCount+v.NotifiedCount == 0 {
-		switch {
-		case !v.Complete:
-			return cell{": nothing would roll, as far as is known", alert}
-		case v.NeverCount == 0:
-			return cell{": nothing would roll: no opted-in workload asks for it", faint}
+	style, said := faint, fmt.Sprintf(": %d would roll, %d would wait", v.RollsNow, v.RollsLater)
+	switch {
+	case v.RollsNow+v.RollsLater+v.ReloadCount+v.NotifiedCount > 0:
+		style = alert
+	case !v.Complete:
+		return cell{": nothing would roll, as far as is known", alert}
+	case v.NeverCount == 0:
+		return cell{": nothing would roll: no opted-in workload asks for it", faint}
+	}
+	for _, of := range []struct {
+		count int
+		what  string
+	}{{v.ReloadCount, "%d would reload without a restart"}, {v.NotifiedCount, "for %d a webhook would be called"}, {v.NeverCount, "%d would not roll"}} {
+		if of.count > 0 {
+			said += fmt.Sprintf(", "+of.what, of.count)
 		}
-		return cell{": nothing would roll", faint}
 	}
-	said := fmt.Sprintf(": %d would roll, %d would wait", v.RollsNow, v.RollsLater)
-	if v.ReloadCount > 0 {
-		said += fmt.Sprintf(", %d would reload without a restart", v.ReloadCount)
-	}
-	if v.NotifiedCount > 0 {
-		said += fmt.Sprintf(", for %d a webhook would be called", v.NotifiedCount)
-	}
-	if v.NeverCount > 0 {
-		said += fmt.Sprintf(", %d would not roll", v.NeverCount)
-	}
-	return cell{said, alert}
+	return cell{said, style}
 }
 
 // writeMarkdown writes a table for a comment on a pull request.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
-	"github.com/reroll-dev/reroll/reloader/verdict"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -33,14 +31,12 @@ const (
 
 // comparison compares manifests with a cluster, by the user's own rights.
 type comparison struct {
-	reader
-	dialects dialect.Set
-	// creations says that the creation of a config rolls whichever workload asks for it.
+	cluster *kube.Cluster
+	// creations says that the creation of a config rolls those that ask for it.
 	creations bool
 	// hot is which reloads without a restart are allowed.
 	hot  config.HotReload
 	ring *digest.Ring
-	now  time.Time
 	// asking are the workloads that ask for configs.
 	asking []dialect.Plan
 }
@@ -72,13 +68,9 @@ func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found 
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{reader: cluster, dialects: chosen, creations: settings.Reload.OnCreate, hot: settings.HotReload, ring: ring, now: time.Now()}
-	return c.run(ctx, proposals)
-}
-
-func (c *comparison) run(ctx context.Context, proposals []proposal) (found []foreseen, err error) {
-	hidden, err := c.Workloads(ctx, func(w *workload.Workload) error {
-		if plan := c.dialects.Compile(w); plan.OptedIn() {
+	c := &comparison{cluster: cluster, creations: settings.Reload.OnCreate, hot: settings.HotReload, ring: ring}
+	hidden, err := cluster.Workloads(ctx, func(w *workload.Workload) error {
+		if plan := chosen.Compile(w); plan.OptedIn() {
 			c.asking = append(c.asking, plan)
 		}
 		return nil
@@ -93,67 +85,45 @@ func (c *comparison) run(ctx context.Context, proposals []proposal) (found []for
 			return nil, err
 		}
 		for _, resource := range hidden {
+			impact.Complete = false
 			impact.Warnings = append(impact.Warnings, "you may not list "+resource+", so they are left out")
 		}
-		impact.Complete = impact.Complete && len(hidden) == 0
 		found = append(found, impact)
 	}
 	return found, nil
 }
 
-// foresee says what applying one config would roll.
 func (c *comparison) foresee(ctx context.Context, p proposal) (v foreseen, err error) {
-	v = foreseen{Change: wouldUpdate, Impact: view.FromSupposed(view.Supposed{Key: projection.KeyOf("", p.Config), Now: c.now})}
-	v.Complete, v.Warnings = true, []string{}
-	live, err := c.Get(ctx, p.Config)
+	of := view.Supposed{Key: projection.KeyOf("", p.Config), Now: time.Now()}
+	v.Change = wouldUpdate
+	unread := []string{}
+	live, err := c.cluster.Get(ctx, p.Config)
 	switch {
 	case apierrors.IsNotFound(err):
 		v.Change = wouldCreate
 	case apierrors.IsForbidden(err):
-		v.Change, v.Complete = wouldPerhaps, false
-		v.Warnings = append(v.Warnings, fmt.Sprintf("you may not read %s, so it counts as changed", configRef("", p.Config)))
+		v.Change = wouldPerhaps
+		unread = append(unread, fmt.Sprintf("you may not read %s, so it counts as changed", configRef("", p.Config)))
 	case err != nil:
 		return v, fmt.Errorf("read %s: %w", configRef("", p.Config), err)
-	case p.content.Size() == 0: // something else fills it in
-		v.Change = wouldKeep
-		return v, nil
-	default:
+	case p.content.Size() > 0: // something else fills in an empty one
 		v.Differs = digest.Diff(c.ring.Digest(live.Content), c.ring.Digest(p.content))
-		for _, k := range v.Differs {
-			v.Keys = append(v.Keys, k.Key)
-		}
-		if len(v.Keys) == 0 {
-			v.Change = wouldKeep
-			return v, nil
-		}
 	}
-	meta := p.ConfigMeta
-	meta.Annotations, meta.Labels = maps.Clone(live.Annotations), maps.Clone(live.Labels) // those that the manifest does not have stay
-	for to, from := range map[*map[string]string]map[string]string{&meta.Annotations: p.Annotations, &meta.Labels: p.Labels} {
-		if *to == nil {
-			*to = map[string]string{}
-		}
-		maps.Copy(*to, from)
+	if v.Change == wouldUpdate && len(v.Differs) == 0 {
+		v.Change = wouldKeep
 	}
-	var records []*reloader.WorkloadRecord
-	rolls := map[reloader.WorkloadRef]bool{}
+	for _, k := range v.Differs {
+		of.Keys = append(of.Keys, k.Key)
+	}
 	for _, plan := range c.asking {
-		if by := plan.Decide(meta); by.Reload && plan.Matches(p.Config) && plan.Shows(meta) {
-			records = append(records, c.recordOf(&plan, p.Config, by))
-			rolls[plan.Workload.Ref()] = v.Change != wouldCreate || (by.Created || c.creations) && plan.Optional(p.Config)
+		by := plan.Decide(p.ConfigMeta)
+		counts := v.Change != wouldKeep && (v.Change != wouldCreate || by.Created || c.creations)
+		if counts && by.Reload && plan.Matches(p.Config) && plan.Shows(p.ConfigMeta) {
+			of.Dependents = append(of.Dependents, c.recordOf(&plan, p.Config, by))
 		}
 	}
-	impact := view.FromSupposed(view.Supposed{Key: projection.KeyOf("", p.Config), Keys: v.Keys, Dependents: records, Now: c.now})
-	impact.Complete, impact.Warnings = v.Complete, v.Warnings
-	for i := range impact.Workloads {
-		counts := map[verdict.Fate]*int{verdict.RollsNow: &impact.RollsNow, verdict.Reloads: &impact.ReloadCount}
-		if w := &impact.Workloads[i]; !rolls[w.Workload] && counts[w.Fate] != nil {
-			*counts[w.Fate]--
-			impact.NeverCount++
-			w.Fate, w.Verdict = verdict.RollsNever, verdict.Verdict{State: verdict.NotRolled, Message: "It would not roll: pods that need the new config start with it."}
-		}
-	}
-	v.Impact = impact
+	v.Impact = view.FromSupposed(of)
+	v.Complete, v.Warnings = len(unread) == 0, unread // there are no records here to be in doubt about
 	return v, nil
 }
 

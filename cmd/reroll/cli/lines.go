@@ -35,7 +35,6 @@ type cell struct {
 
 func text(s string) cell { return cell{text: s} }
 
-// lines writes text for people, line by line. It keeps the first error.
 type lines struct {
 	w       io.Writer
 	colours bool
@@ -59,7 +58,6 @@ func (l *lines) add(parts ...cell) {
 	_, l.err = fmt.Fprintln(l.w, strings.TrimRight(b.String(), " "))
 }
 
-// addf writes one plain line.
 func (l *lines) addf(format string, args ...any) { l.add(text(fmt.Sprintf(format, args...))) }
 
 func (l *lines) paint(c cell) string {
@@ -91,7 +89,6 @@ func columnsOf(names string) (columns []column) {
 	return columns
 }
 
-// gap stands between two columns.
 const gap = "   "
 
 // table writes rows below the names of columns, aligned. widths are those of an earlier call, whose table continues; nil begins a table.
@@ -163,7 +160,6 @@ func printableLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// dash stands for what is absent.
 const dash = "-"
 
 func orDash(s string) string {
@@ -181,7 +177,6 @@ func since(now, t time.Time) string {
 	return duration.HumanDuration(max(0, now.Sub(t)))
 }
 
-// exactly returns t to the second.
 func exactly(t time.Time) string {
 	if t.IsZero() {
 		return dash

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -19,53 +19,39 @@ import (
 	"github.com/reroll-dev/reroll/reloader/digest"
 )
 
-// maxManifests bounds what is read of a file of manifests.
 const maxManifests = 64 << 20
 
-// proposal is a config as a manifest has it.
 type proposal struct {
 	dialect.ConfigMeta
 	content digest.Content
 }
 
-// proposalsInFile returns the ConfigMaps and Secrets among the manifests of a file; - is stdin. A manifest without a namespace is of the given one.
-func proposalsInFile(stdin io.Reader, name, namespace string) ([]proposal, error) {
-	if name == "-" {
-		return proposalsIn(stdin, namespace)
+// proposalsIn returns the ConfigMaps and Secrets among the manifests of a file, which may be in lists; - is stdin. A manifest without a namespace is of the
+// given one. Other objects do not count.
+func proposalsIn(stdin io.Reader, name, namespace string) (found []proposal, err error) {
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+		stdin = file
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	found, err := proposalsIn(file, namespace)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return found, nil
-}
-
-// proposalsIn returns the ConfigMaps and Secrets among manifests, which may be in lists. It passes over other objects.
-func proposalsIn(r io.Reader, namespace string) (found []proposal, err error) {
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(io.LimitReader(r, maxManifests)))
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(io.LimitReader(stdin, maxManifests)))
 	for n := 1; ; n++ {
 		document, err := documents.Read()
 		if errors.Is(err, io.EOF) {
 			return found, nil
 		}
+		if err == nil {
+			found, err = propose(found, document, namespace)
+		}
 		if err != nil {
-			return nil, err
-		}
-		if len(bytes.TrimSpace(document)) == 0 {
-			continue
-		}
-		if found, err = propose(found, document, namespace); err != nil {
-			return nil, fmt.Errorf("document %d is not a manifest", n) // what is wrong with it could quote a Secret
+			return nil, fmt.Errorf("%s: document %d is not a manifest", name, n) // what is wrong with it could quote a Secret
 		}
 	}
 }
 
-// propose adds what a document has to found.
 func propose(found []proposal, document []byte, namespace string) ([]proposal, error) {
 	var of struct {
 		APIVersion string            `json:"apiVersion"`
@@ -82,31 +68,30 @@ func propose(found []proposal, document []byte, namespace string) ([]proposal, e
 		}
 	}
 	var p proposal
+	var meta metav1.ObjectMeta
+	var err error
 	switch of.APIVersion + "/" + of.Kind {
 	case "v1/ConfigMap":
 		var o corev1.ConfigMap
-		if err := yaml.Unmarshal(document, &o); err != nil {
-			return nil, err
-		}
+		err = yaml.Unmarshal(document, &o)
 		o.Namespace = cmp.Or(o.Namespace, namespace)
-		p.content, p.Annotations, p.Labels = digest.OfConfigMap(&o), o.Annotations, o.Labels
+		meta, p.content = o.ObjectMeta, digest.OfConfigMap(&o)
 	case "v1/Secret":
 		var o corev1.Secret
-		if err := yaml.Unmarshal(document, &o); err != nil {
-			return nil, err
+		err = yaml.Unmarshal(document, &o)
+		if o.Data == nil {
+			o.Data = map[string][]byte{}
 		}
-		o.Namespace = cmp.Or(o.Namespace, namespace)
 		for key, value := range o.StringData {
-			if o.Data == nil {
-				o.Data = map[string][]byte{}
-			}
 			o.Data[key] = []byte(value)
 		}
-		p.content, p.Annotations, p.Labels = digest.OfSecret(&o), o.Annotations, o.Labels
+		o.Namespace = cmp.Or(o.Namespace, namespace)
+		meta, p.content = o.ObjectMeta, digest.OfSecret(&o)
 	}
-	if p.Config = p.content.Config(); p.Config.Name == "" {
-		return found, nil
+	if meta.Name == "" || err != nil {
+		return found, err
 	}
+	p.Config, p.Annotations, p.Labels = p.content.Config(), meta.Annotations, meta.Labels
 	found = slices.DeleteFunc(found, func(earlier proposal) bool { return earlier.Config == p.Config }) // as kubectl apply leaves it
 	return append(found, p), nil
 }

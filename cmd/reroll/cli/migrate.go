@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// migrateFlags say how Reroll is going to be installed.
 type migrateFlags struct {
 	*globals
 	settings config.Flags
@@ -33,7 +32,6 @@ func migrateCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
-// view returns how Reroll will read workloads.
 func (q *migrateFlags) view() (adoption.View, error) {
 	c, err := q.settings.Read()
 	if err != nil {
@@ -55,10 +53,7 @@ func (q *migrateFlags) run(cmd *cobra.Command) error {
 	if q.namespace != "" {
 		scope.Namespaces = []string{q.namespace}
 	}
-	cluster, err := kube.Connect(cmd.Context(), kube.Options{
-		Kubeconfig: q.kubeconfig, Context: q.context, QPS: 50, Burst: 100, UserAgent: q.userAgent(),
-		KeepAnnotation: adoption.Keeps(v.All), Scope: scope, DryRun: true,
-	})
+	cluster, err := q.connect(cmd.Context(), adoption.Keeps(v.All), scope)
 	if err != nil {
 		return err
 	}
@@ -69,7 +64,6 @@ func (q *migrateFlags) run(cmd *cobra.Command) error {
 	return q.report(cmd, c)
 }
 
-// report prints what was found, and returns the error with the exit code.
 func (q *migrateFlags) report(cmd *cobra.Command, c *census) error {
 	warn(cmd, c.warnings)
 	if len(c.reports) == 0 && q.tabular() {

@@ -66,7 +66,6 @@ func braced(template string) string {
 	return "{." + strings.TrimPrefix(template, ".") + "}"
 }
 
-// print writes an answer.
 func (g *globals) print(cmd *cobra.Command, a answer) error {
 	w := cmd.OutOrStdout()
 	if g.tabular() {

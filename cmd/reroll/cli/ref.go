@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,7 +23,6 @@ const (
 	configForm   = "[[CLUSTER/]NAMESPACE/]KIND/NAME"
 )
 
-// shortKinds are the short names that kubectl knows.
 var shortKinds = map[string]string{
 	"deploy": "Deployment", "sts": "StatefulSet", "ds": "DaemonSet", "cj": "CronJob", "ro": "Rollout", "dc": "DeploymentConfig", "cm": "ConfigMap",
 }
@@ -116,10 +114,9 @@ func nearName(c reloader.Config, w reloader.WorkloadRef) string {
 	return r.String()
 }
 
-// maxNamed is how many names an error lists.
 const maxNamed = 10
 
-// find returns the workload that is meant. What the command line leaves open is looked up among the workloads on record, and then in the cluster.
+// find returns the workload that is meant. What the command line leaves open is looked up among the workloads on record.
 func (s *session) find(text string) (ref, error) {
 	r, err := s.parseRef(text, workloadKinds(), true)
 	if err != nil {
@@ -133,21 +130,12 @@ func (s *session) find(text string) (ref, error) {
 		set(q, name, value)
 	}
 	l, err := list[view.Workload](s, s.client, "workloads", q, maxNamed+1)
-	var refused *refusal
-	if errors.As(err, &refused) && refused.status == http.StatusForbidden && r.namespace == "" {
-		return r, usagef("you may not list the workloads of all namespaces: name the namespace of %s with -n", text)
-	}
 	if err != nil {
 		return r, err
 	}
 	var found []ref
 	for _, w := range l.items {
 		found = append(found, workloadRef(w.Cluster, w.Workload))
-	}
-	if len(found) == 0 {
-		if found, err = s.findLive(r); err != nil {
-			return r, err
-		}
 	}
 	switch {
 	case len(found) == 1:
@@ -160,7 +148,6 @@ func (s *session) find(text string) (ref, error) {
 	return r, errors.New("found no workload " + r.String() + " on record. List them with: " + s.typed(s.cmd, "reroll get workloads -A"))
 }
 
-// ambiguous asks which of several workloads is meant.
 func ambiguous(text string, found []ref) error {
 	var names []string
 	for _, r := range found {
@@ -172,7 +159,6 @@ func ambiguous(text string, found []ref) error {
 	return usagef("which %s is meant? Name one of %s", text, strings.Join(names, ", "))
 }
 
-// clusters returns the names of the clusters that the API knows.
 func (s *session) clusters() (names []string, err error) {
 	l, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
 	for _, c := range l.items {
@@ -211,7 +197,6 @@ func (s *session) only(r ref) (ref, error) {
 	return r, nil
 }
 
-// set sets a parameter that is not empty.
 func set(q url.Values, name, value string) {
 	if value != "" {
 		q.Set(name, value)

@@ -12,7 +12,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
-// resource is what get lists.
 type resource struct {
 	name string
 	// state is the parameter that --state sets, and states its values.
@@ -29,7 +28,6 @@ type row struct {
 	cells         []cell
 }
 
-// resources are all of them.
 var resources = []resource{
 	{
 		name: "changes", state: "type", states: textsOf(changeTypes), read: reading(changeRow), names: ids("changes"),

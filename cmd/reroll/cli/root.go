@@ -55,7 +55,6 @@ const globalHelp = `Most commands take:
       --server URL                             Reroll's API ($REROLL_SERVER; default: port-forward)
 `
 
-// helpWidth is how wide help is.
 const helpWidth = 100
 
 // writeHelp writes the help of a command: on one screen, as far as its flags are few.
@@ -104,7 +103,6 @@ func wrapped(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// takenFlags lists the global flags that a command takes.
 func takenFlags(cmd *cobra.Command) string {
 	var names []string
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {

@@ -92,7 +92,6 @@ func (s *session) those(which string) (listing[view.Workload], error) {
 	return l, err
 }
 
-// nameAmong names a workload, with its cluster if there are several.
 func nameAmong(several bool, w view.Workload) string {
 	if !several {
 		return workloadRef("", w.Workload).String()
@@ -148,7 +147,6 @@ func (s *session) showWaiting(l *lines, workloads []view.Workload, several, wide
 	}
 }
 
-// whom names the workloads of a pause.
 func whom(namespace, selector string) string {
 	which, where := "all workloads", "everywhere"
 	if selector != "" {

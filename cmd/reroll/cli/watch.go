@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,16 +14,9 @@ import (
 	"time"
 )
 
-const (
-	// quietTime is how long news are gathered before the list is fetched again.
-	quietTime = 300 * time.Millisecond
-	// silenceTime is how long a server that sends a heartbeat every ten seconds may send nothing.
-	silenceTime = 35 * time.Second
-	// Pauses between two tries to open the stream again.
-	firstWait, longestWait = 500 * time.Millisecond, 15 * time.Second
-)
+// silenceTime is how long a server that sends a heartbeat every ten seconds may send nothing, and retryTime how long to wait before a stream is opened again.
+const silenceTime, retryTime = 35 * time.Second, time.Second
 
-// watched is what a watch has printed.
 type watched struct {
 	*getFlags
 	s *session
@@ -32,25 +26,22 @@ type watched struct {
 	widths  []int
 }
 
-// follow prints the list, and after each event what is new or different in it. An event says that something has changed, and nothing else.
+// follow prints the list, and after each event what is new or different in it. An event says that something has changed, and nothing else. A stream
+// begins with one.
 func (f *getFlags) follow(s *session) error {
 	w := &watched{getFlags: f, s: s, seen: map[string]string{}}
-	wait := firstWait
 	for {
-		if err := w.refresh(); err == nil {
-			wait = firstWait
-			err = w.listen()
-			if s.Err() == nil {
-				warn(s.cmd, []string{fmt.Sprintf("the stream of events has ended (%v); trying again", err)})
-			}
-		} else if w.columns == nil || isFinal(err) {
+		err := w.listen()
+		switch {
+		case s.Err() != nil:
+			return nil
+		case w.columns == nil || isFinal(err):
 			return err
 		}
+		warn(s.cmd, []string{fmt.Sprintf("the stream of events has ended (%v); trying again", err)})
 		select {
 		case <-s.Done():
-			return nil
-		case <-time.After(wait):
-			wait = min(2*wait, longestWait)
+		case <-time.After(retryTime):
 		}
 	}
 }
@@ -59,7 +50,7 @@ func (f *getFlags) follow(s *session) error {
 func isFinal(err error) bool {
 	var refused *refusal
 	var failed coded
-	return errors.As(err, &failed) || errors.As(err, &refused) && refused.status < http.StatusInternalServerError && refused.later == 0
+	return errors.As(err, &failed) || errors.As(err, &refused) && refused.status < http.StatusInternalServerError && refused.status != http.StatusTooManyRequests
 }
 
 // listen fetches the list again after each event until the stream ends.
@@ -73,55 +64,19 @@ func (w *watched) listen() error {
 		return err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
-	news, ended := make(chan struct{}, 1), make(chan error, 1)
-	go func() { ended <- readEvents(response.Body, func() { silence.Reset(silenceTime) }, news) }()
-	for {
-		select {
-		case err := <-ended:
-			return errors.Join(context.Cause(ctx), err)
-		case <-news:
-		}
-		select {
-		case <-w.s.Done():
-			return w.s.Err()
-		case <-time.After(quietTime):
-		}
-		select {
-		case <-news:
-		default:
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		silence.Reset(silenceTime)
+		if !strings.HasPrefix(lines.Text(), "event:") {
+			continue
 		}
 		if err := w.refresh(); err != nil {
 			return err
 		}
 	}
+	return cmp.Or(context.Cause(ctx), lines.Err(), io.EOF)
 }
 
-// readEvents reports each event of a stream until it ends. beat is called for every line. The first event, hello, says that nothing is missed from
-// now on: what happened since the list was fetched is fetched once more.
-func readEvents(r io.Reader, beat func(), news chan<- struct{}) error {
-	scanner := bufio.NewScanner(r)
-	scanner.Buffer(nil, 8<<20)
-	event := false
-	for scanner.Scan() {
-		beat()
-		switch line := scanner.Text(); {
-		case strings.HasPrefix(line, "event:"), strings.HasPrefix(line, "data:"):
-			event = true
-		case line == "" && event:
-			event = false
-			select {
-			case news <- struct{}{}:
-			default: // one is enough
-			}
-		}
-	}
-	if err := scanner.Err(); err != nil {
-		return err
-	}
-	return errors.New("the server closed the connection")
-}
-
-// refresh fetches the list and prints what is new or different.
 func (w *watched) refresh() error {
 	l, _, err := w.fetch(w.s)
 	if err != nil {

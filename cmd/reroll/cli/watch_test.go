@@ -1,16 +1,16 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // changing is a server whose list of changes grows, and which only says that something has changed.
@@ -52,44 +52,12 @@ func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"items":[%s],"warnings":[]}`, strings.Join(items, ","))
 }
 
-// printed is what a command has printed so far.
-type printed struct {
-	sync.Mutex
-	text string
-	grew chan struct{}
-}
-
-func (p *printed) Write(b []byte) (int, error) {
-	p.Lock()
-	defer p.Unlock()
-	p.text += string(b)
-	select {
-	case p.grew <- struct{}{}:
-	default:
-	}
-	return len(b), nil
-}
-
-func (p *printed) await(t *testing.T, part string) {
-	t.Helper()
-	for {
-		p.Lock()
-		text := p.text
-		p.Unlock()
-		if strings.Contains(text, part) {
-			return
-		}
-		select {
-		case <-p.grew:
-		case <-time.After(20 * time.Second):
-			t.Fatalf("%q is not printed:\n%s", part, text)
-		}
-	}
-}
-
 // TestWatch: a watch prints the list, the oldest first, and after each event what is new, once; also what happened while the server was away.
 func TestWatch(t *testing.T) {
-	for format, want := range map[string]string{"": `(?s)^ID +AGE [^\n]*\nc-1 [^\n]*\nc-2 [^\n]*\nc-3 [^\n]*\nc-4 [^\n]*\n$`, "name": "^c-1\nc-2\nc-3\nc-4\n$"} {
+	const ended = "warning: the stream of events has ended [^\n]*\n"
+	for format, want := range map[string]string{
+		"": `^ID +AGE [^\n]*\nc-1 [^\n]*\nc-2 [^\n]*\nc-3 [^\n]*\n` + ended + `c-4 [^\n]*\n$`, "name": "^c-1\nc-2\nc-3\n" + ended + "c-4\n$",
+	} {
 		t.Run("-o "+format, func(t *testing.T) {
 			source := &changing{ids: []string{"c-2", "c-1"}, news: make(chan string)}
 			server := httptest.NewServer(source)
@@ -98,26 +66,32 @@ func TestWatch(t *testing.T) {
 			defer stop()
 			root := Root("v1.2.3")
 			CheckUsage(root)
-			out, errs, ended := &printed{grew: make(chan struct{}, 1)}, &printed{grew: make(chan struct{}, 1)}, make(chan error, 1)
-			root.SetOut(out)
-			root.SetErr(errs)
-			root.SetArgs(slices.Concat([]string{"get", "changes", "-w", "--server", server.URL}, []string{"-o", format}))
-			go func() { ended <- root.ExecuteContext(ctx) }()
-			out.await(t, "c-2")
+			from, to := io.Pipe()
+			root.SetOut(to)
+			root.SetErr(to)
+			root.SetArgs([]string{"get", "changes", "-w", "--server", server.URL, "-o", format})
+			over := make(chan error, 1)
+			go func() { over <- root.ExecuteContext(ctx) }()
+			lines, text := bufio.NewScanner(from), ""
+			await := func(part string) {
+				for !strings.Contains(text, part) && lines.Scan() {
+					text += lines.Text() + "\n"
+				}
+			}
+			await("c-2")
 			source.news <- ": a heartbeat\n\n"
 			source.add("c-3")
 			source.news <- "event: changed\ndata: {}\n\n"
-			out.await(t, "c-3")
+			await("c-3")
 			source.add("c-4")
 			source.news <- "end"
-			out.await(t, "c-4")
-			errs.await(t, "the stream of events has ended")
+			await("c-4")
 			stop()
-			if err := <-ended; err != nil {
+			if err := <-over; err != nil {
 				t.Error(err)
 			}
-			if !regexp.MustCompile(want).MatchString(out.text) {
-				t.Errorf("it prints\n%s", out.text)
+			if !regexp.MustCompile(want).MatchString(text) {
+				t.Errorf("it prints\n%s", text)
 			}
 		})
 	}

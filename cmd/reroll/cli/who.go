@@ -53,15 +53,14 @@ func rolledCell(r view.ChangeRow) cell {
 	return c
 }
 
-func keysOf(keys []reloader.KeyChange) string { return orDash(strings.Join(signedKeys(keys), ",")) }
-
-// signedKeys names keys, with the sign of those that were added or removed.
-func signedKeys(keys []reloader.KeyChange) (names []string) {
+// keysOf names keys, with the sign of those that were added or removed.
+func keysOf(keys []reloader.KeyChange) string {
+	var names []string
 	signs := map[string]string{reloader.KeyAdded: "+", reloader.KeyRemoved: "-"}
 	for _, k := range keys {
 		names = append(names, signs[k.Op]+k.Key)
 	}
-	return names
+	return orDash(strings.Join(names, ","))
 }
 
 // whoOf names the candidates: of several, none is asserted.
@@ -89,19 +88,15 @@ func whoCaused(causes []reloader.Cause) string {
 	return orDash(strings.Join(names, "; "))
 }
 
-// causesOf names each config behind a reload once, with all its keys that changed.
+// causesOf names the configs behind a reload, with the keys that changed.
 func causesOf(r reloader.Reload) string {
 	var names []string
-	keys := map[string][]string{}
 	for _, c := range r.Causes {
 		name := nearName(c.Config, r.Workload)
-		names = union(names, []string{name})
-		keys[name] = union(keys[name], signedKeys(c.Keys))
-	}
-	for i, name := range names {
-		if len(keys[name]) > 0 {
-			names[i] += " [" + strings.Join(keys[name], ",") + "]"
+		if len(c.Keys) > 0 {
+			name += " [" + keysOf(c.Keys) + "]"
 		}
+		names = union(names, []string{name})
 	}
 	return orDash(strings.Join(names, ","))
 }

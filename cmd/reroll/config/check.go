@@ -77,7 +77,6 @@ func kindsOf[T cmp.Ordered](words []string, kinds map[string]T) (found []T) {
 	return slices.Compact(found)
 }
 
-// warn notes a setting without effect.
 func (c *Config) warn(format string, args ...any) {
 	c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 }
@@ -119,12 +118,8 @@ type rule struct {
 	text   string
 }
 
-// check reports every rule that is broken.
 func (c *Config) check() error {
 	var errs []error
-	if err := reloader.ValidateCluster(c.ClusterName); c.ClusterName != "" && err != nil {
-		errs = append(errs, fmt.Errorf("clusterName: %w", err))
-	}
 	if c.Hub.URL != "" {
 		if err := c.Hub.Options().Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("hub.url: %w", err))

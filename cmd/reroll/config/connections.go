@@ -144,5 +144,4 @@ func Default() Config {
 	}
 }
 
-// defaultMaxWait is the default of debounce.maxWait.
 const defaultMaxWait = 10 * time.Second

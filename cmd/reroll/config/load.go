@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-// maxFile bounds the file, in bytes.
 const maxFile = 1 << 20
 
 // environment are the settings that may hold credentials, which a file in a ConfigMap must not.
@@ -38,7 +38,6 @@ type Flags struct {
 // override is a setting of the command line, or of the environment.
 type override struct{ origin, key, value string }
 
-// set adds an override, and returns it.
 func (f *Flags) set(origin, key, value string) *override {
 	o := &override{origin, key, value}
 	f.overrides = append(f.overrides, o)
@@ -46,19 +45,19 @@ func (f *Flags) set(origin, key, value string) *override {
 }
 
 // own are the flags that --help lists, with the keys that they stand for.
-var own = []struct{ flag, key, usage string }{
-	{"cluster-name", "clusterName", "name of the cluster, a DNS label"},
-	{"components", "components", "parts to run: ingest, dispatch, api, admission"},
-	{"source", "source", "source of changes: auto, audit or watch"},
-	{"dry-run", "dryRun", "decide and record, but write nothing to the cluster"},
-	{"data-dir", "dataDir", "directory of the embedded NATS"},
-	{"kubeconfig", "kubernetes.kubeconfig", "kubeconfig file (default: KUBECONFIG, the cluster of the pod, or ~/.kube/config)"},
-	{"context", "kubernetes.context", "context of the kubeconfig"},
-	{"log-level", "log.level", "lowest level to log: debug, info, warn or error"},
-	{"log-format", "log.format", "format of the log: text or json"},
-	{"metrics-address", "metrics.address", "address for /metrics, /livez and /readyz"},
-	{"ingest-address", "ingest.address", "address for audit events"},
-	{"api-address", "api.address", "address of the REST API and the dashboard"},
+var own = []alias{
+	{flag: "cluster-name", key: "clusterName", usage: "name of the cluster, a DNS label"},
+	{flag: "components", key: "components", usage: "parts to run: ingest, dispatch, api, admission"},
+	{flag: "source", key: "source", usage: "source of changes: auto, audit or watch"},
+	{flag: "dry-run", key: "dryRun", usage: "decide and record, but write nothing to the cluster"},
+	{flag: "data-dir", key: "dataDir", usage: "directory of the embedded NATS"},
+	{flag: "kubeconfig", key: "kubernetes.kubeconfig", usage: "kubeconfig file (default: KUBECONFIG, the cluster of the pod, or ~/.kube/config)"},
+	{flag: "context", key: "kubernetes.context", usage: "context of the kubeconfig"},
+	{flag: "log-level", key: "log.level", usage: "lowest level to log: debug, info, warn or error", convert: level},
+	{flag: "log-format", key: "log.format", usage: "format of the log: text or json", convert: func(text string) string { return cmp.Or(text, "text") }},
+	{flag: "metrics-address", key: "metrics.address", usage: "address for /metrics, /livez and /readyz"},
+	{flag: "ingest-address", key: "ingest.address", usage: "address for audit events"},
+	{flag: "api-address", key: "api.address", usage: "address of the REST API and the dashboard"},
 }
 
 // BindFile declares --config and --set alone.
@@ -78,14 +77,14 @@ func (f *Flags) BindFile(flags *pflag.FlagSet) {
 func (f *Flags) Bind(flags *pflag.FlagSet) {
 	f.BindFile(flags)
 	flags.BoolVar(&f.Check, "check", false, "validate the settings and exit")
-	for _, o := range own {
-		f.bind(flags, alias{flag: o.flag, key: o.key, convert: stakaterValues[o.flag]}, o.usage)
+	for _, a := range own {
+		f.bind(flags, a)
 	}
 	f.bindStakater(flags)
 }
 
 // bind declares a flag that stands for a key. Its value is checked when all settings are read.
-func (f *Flags) bind(flags *pflag.FlagSet, a alias, usage string) *pflag.Flag {
+func (f *Flags) bind(flags *pflag.FlagSet, a alias) *pflag.Flag {
 	field := lookup(a.key)
 	var last *override
 	set := func(value string) error {
@@ -103,7 +102,7 @@ func (f *Flags) bind(flags *pflag.FlagSet, a alias, usage string) *pflag.Flag {
 	if field.value.Kind() == reflect.Bool && a.convert == nil {
 		declare = flags.BoolFunc
 	}
-	declare(a.flag, usage, set)
+	declare(a.flag, a.usage, set)
 	flag := flags.Lookup(a.flag)
 	flag.DefValue = field.text()
 	return flag
@@ -130,7 +129,6 @@ func lookup(key string) Field {
 	}
 }
 
-// text returns the value as it stands on a command line.
 func (f Field) text() string {
 	switch v := f.Value().(type) {
 	case []string:
@@ -172,7 +170,6 @@ func (f *Flags) Read() (Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// readFile decodes a file of one document; an empty path is none.
 func (c *Config) readFile(path string) error {
 	if path == "" {
 		return nil
@@ -213,13 +210,13 @@ func (c *Config) Parse(content []byte) error {
 
 // override sets one key as a file would.
 func (c *Config) override(o override) error {
-	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.value}
+	node := &yaml.Node{Kind: yaml.ScalarNode, Value: o.value}
 	if strings.HasPrefix(o.value, "[") || strings.HasPrefix(o.value, "{") {
 		var document yaml.Node
 		if err := yaml.Unmarshal([]byte(o.value), &document); err != nil {
 			return fmt.Errorf("%s: %s: %w", o.origin, o.key, err)
 		}
-		node = withoutLines(document.Content[0])
+		node = document.Content[0]
 	}
 	parts := strings.Split(o.key, ".")
 	for _, part := range slices.Backward(parts) {
@@ -229,13 +226,4 @@ func (c *Config) override(o override) error {
 		return fmt.Errorf("%s: %w", o.origin, err)
 	}
 	return nil
-}
-
-// withoutLines takes the lines from nodes that are in no file.
-func withoutLines(n *yaml.Node) *yaml.Node {
-	n.Line = 0
-	for _, below := range n.Content {
-		withoutLines(below)
-	}
-	return n
 }

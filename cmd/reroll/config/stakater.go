@@ -9,16 +9,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// alias is a flag of Stakater Reloader v1 that stands for a key. It is not listed by --help.
+// alias is a flag that stands for a key.
 type alias struct {
-	flag, key string
-	// convert changes what that tool means otherwise.
+	flag, key, usage string
+	// convert changes what Stakater Reloader means otherwise.
 	convert func(string) string
 	// adds says that the flag can be repeated.
 	adds bool
 }
 
-// aliases are all, but for those that rename annotations and those that --help lists. Without a key a flag has no effect.
+// aliases are the flags of Stakater Reloader v1, but for those that rename annotations and those that --help lists. Without a key a flag has no effect.
 var aliases = []alias{
 	{flag: "auto-reload-all", key: "reload.autoAll"},
 	{flag: "reload-strategy", key: "reload.strategy"},
@@ -39,25 +39,17 @@ var aliases = []alias{
 	{flag: "pprof-addr"},
 }
 
-// stakaterValues convert the values of flags that --help lists.
-var stakaterValues = map[string]func(string) string{
-	"log-format": func(text string) string {
-		if text == "" {
-			return "text"
-		}
-		return text
-	},
-	"log-level": func(text string) string {
-		switch strings.ToLower(text) {
-		case "trace":
-			return "debug"
-		case "warning":
-			return "warn"
-		case "fatal", "panic":
-			return "error"
-		}
-		return text
-	},
+// level is a level of that tool.
+func level(text string) string {
+	switch strings.ToLower(text) {
+	case "trace":
+		return "debug"
+	case "warning":
+		return "warn"
+	case "fatal", "panic":
+		return "error"
+	}
+	return text
 }
 
 // literal is a truth value of that tool: only the word true is true.
@@ -99,14 +91,13 @@ func (c *Config) takeEnvironment() {
 	}
 }
 
-// bindStakater declares the aliases.
 func (f *Flags) bindStakater(flags *pflag.FlagSet) {
 	all := aliases
 	for _, name := range sortedNames() {
 		all = append(all, alias{flag: kebab(name) + "-annotation", key: "reload.annotationKeys." + name})
 	}
 	for _, a := range all {
-		flag := f.bind(flags, a, "flag of Stakater Reloader for "+a.key)
+		flag := f.bind(flags, a)
 		if flag.Hidden = true; a.flag == "sync-after-restart" || a.flag == "enable-pprof" {
 			flag.NoOptDefVal = "true"
 		}

@@ -142,10 +142,13 @@ var annotationNames = map[string]string{
 	"rolloutStrategy":            "reloader.stakater.com/rollout-strategy",
 }
 
-// check refuses keys that no annotation can have. Capitals in the prefix are allowed, as by the API server.
+// check refuses names that no annotation has here, and keys that none can have. Capitals in the prefix are allowed, as by the API server.
 func (k AnnotationKeys) check() error {
 	var errs []error
-	for _, key := range k {
+	for name, key := range k {
+		if _, ok := annotationNames[name]; !ok {
+			errs = append(errs, unknown(name, "", sortedNames()))
+		}
 		if faults := validation.IsQualifiedName(strings.ToLower(key)); len(faults) > 0 {
 			errs = append(errs, fmt.Errorf("%.80q cannot be the key of an annotation: %s", key, faults[0]))
 		}

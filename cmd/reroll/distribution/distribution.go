@@ -105,9 +105,6 @@ func (d Distribution) Path(file string) string { return d.Dir + "/" + file }
 // Flag is a flag of the API server, without its dashes.
 type Flag struct{ Name, Value string }
 
-// String returns the flag as it stands on a command line.
-func (f Flag) String() string { return "--" + f.Name + "=" + f.Value }
-
 // Flags returns the flags of the API server.
 func (d Distribution) Flags() []Flag {
 	return []Flag{
@@ -120,28 +117,11 @@ func (d Distribution) Flags() []Flag {
 	}
 }
 
-// PolicyHeader returns comments that say where a policy goes.
-func (d Distribution) PolicyHeader() string {
+// Header returns a comment that says where one of the files goes.
+func (d Distribution) Header(file string) string {
+	place := d.Path(file) + ", " + d.Where
 	if d.Dir == "" {
-		return fmt.Sprintf("# For %s: %s has it. See %s.\n", d.Title, d.SettingsFile(), d.Guide())
+		place = d.SettingsFile() + " has it"
 	}
-	return d.header(PolicyFile) + fmt.Sprintf("# The API server reads it at its start. %s says how to configure it.\n", d.SettingsFile())
-}
-
-// KubeconfigHeader returns comments that say where a kubeconfig goes and which flags the API server needs.
-func (d Distribution) KubeconfigHeader() string {
-	var b strings.Builder
-	b.WriteString(d.header(KubeconfigFile))
-	if d.Embed {
-		b.WriteString("# It holds a private key: only the API server should read it. A new one takes a restart of the API server.\n")
-	}
-	fmt.Fprintf(&b, "# The API server reads it at its start, if it has these flags, which %s has as %s takes them:\n", d.SettingsFile(), d.Title)
-	for _, f := range d.Flags() {
-		fmt.Fprintf(&b, "#   %s\n", f)
-	}
-	return b.String()
-}
-
-func (d Distribution) header(file string) string {
-	return fmt.Sprintf("# For %s: %s, %s. See %s.\n", d.Title, d.Path(file), d.Where, d.Guide())
+	return fmt.Sprintf("# For %s: %s. See %s.\n", d.Title, place, d.Guide())
 }

@@ -28,14 +28,8 @@ func Standard() Content {
 func (c Content) Shipped() string { return "https://" + c.Ingest + "/v1/shipped/" + c.Cluster }
 
 // WriteSettings returns the piece of the distribution's own configuration that gives its API server the files, or has audit events come
-// another way if it takes none. The contents of the two files are used where the configuration holds them; the kubeconfig is needed if
-// d.Inline.
-func (d Distribution) WriteSettings(c Content) ([]byte, error) {
-	if d.Inline && c.Kubeconfig == "" {
-		return nil, fmt.Errorf("the settings of %s hold the kubeconfig itself", d.Title)
-	}
-	return d.fill("settings", c)
-}
+// another way if it takes none. The contents of the two files are used where the configuration holds them.
+func (d Distribution) WriteSettings(c Content) ([]byte, error) { return d.fill("settings", c) }
 
 // WriteSteps returns what people do with the files, in numbered steps with the commands of a shell in their folder.
 func (d Distribution) WriteSteps(c Content) ([]byte, error) { return d.fill("steps", c) }
