@@ -23,7 +23,7 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 	counting := t.counting(c, f)
 	relation := applied.Same
 	if known && !w.Out {
-		relation = applied.Relate(w, t.live(c, f), counting)
+		relation = applied.Relate(w, t.live(c, f))
 	}
 	switch {
 	case !known || w.Out:

@@ -72,20 +72,6 @@ func (a Attribution) with(found Found, hints []reloader.Hint) Attribution {
 	return a
 }
 
-// Author returns the one that made the change most likely: the last one that is sure, else the last one; false if there is none.
-func (a Attribution) Author() (reloader.Candidate, bool) {
-	var found *reloader.Candidate
-	for i, o := range a.Authors {
-		if found == nil || !found.Sure && o.Sure || found.Sure == o.Sure && !o.Time.Before(found.Time) {
-			found = &a.Authors[i]
-		}
-	}
-	if found == nil {
-		return reloader.Candidate{}, false
-	}
-	return *found, true
-}
-
 // madeAnother reports whether the request of h made another config, under a generated name. A config that was known before is none of those.
 func madeAnother(h reloader.Hint, found Found) bool {
 	return h.Config.Name == "" && h.Creates() && !(found.New && h.Time.Sub(found.Created).Abs() <= slack)

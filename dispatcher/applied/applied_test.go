@@ -90,13 +90,6 @@ func TestSight(t *testing.T) {
 		"the mark is unreadable":    {func(s *applied.Sighting) { s.First.Mark = applied.MarkUnreadable }, "mark", "", false, reloader.ReasonBaseline},
 		"of another cluster":        {func(s *applied.Sighting) { s.Config = foreign }, "foreign", "", false, reloader.ReasonBaseline},
 		"absent":                    {func(s *applied.Sighting) { s.Live = applied.Live{} }, "absent", "", false, reloader.ReasonBaseline},
-		"deleted": {func(s *applied.Sighting) {
-			s.Live, s.First.Deleted, s.Counting.Deletion = applied.Live{}, clock(20), true
-		}, "absent", "", true, ""},
-		"deleted before": {func(s *applied.Sighting) {
-			s.Live, s.First.Deleted, s.Counting.Deletion = applied.Live{}, clock(4), true
-		}, "absent", "", false, reloader.ReasonBaseline},
-		"deletions do not count": {func(s *applied.Sighting) { s.Live, s.First.Deleted = applied.Live{}, clock(20) }, "absent", "", false, reloader.ReasonBaseline},
 		"created with the workload": {func(s *applied.Sighting) {
 			s.Live.Created, s.Live.DataWritten, s.First.Required = clock(11), clock(11), true
 		}, "baseline", "", false, reloader.ReasonBaseline},

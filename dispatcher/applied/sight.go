@@ -38,8 +38,6 @@ type First struct {
 	Born time.Time
 	// Listed is that of State if only a pattern wants the config; zero otherwise.
 	Listed time.Time
-	// Deleted is when a hint says that the config was deleted; zero if none does.
-	Deleted time.Time
 	// Taken says that something was removed from the config after Written: a hint reports a write, the config's version is higher than
 	// the workload's, and no field was given a value since.
 	Taken bool
@@ -79,7 +77,7 @@ type SightRule struct {
 // SightRules are the rules of first sight, in order. If none answers, the live write is the baseline.
 var SightRules = []SightRule{
 	{"unproven", "Nothing proves which content is current, as for a SecretProviderClass without pods: take the baseline.", unproven},
-	{"absent", "The config does not exist: take the baseline. Exception: deletions count, a hint reported the deletion, and a pod is older.", absent},
+	{"absent", "The config does not exist: take the baseline.", absent},
 	{"unread", "The content is unknown: read it.", unread},
 	{"mark", "The mark of a tool proves which content the workload rolled for. If the live content differs, the workload missed a change.", marked},
 	{"foreign", "The config is in another cluster, whose clock can differ: take the baseline.", foreign},
@@ -109,15 +107,7 @@ func unproven(s Sighting) (Finding, bool) {
 }
 
 func absent(s Sighting) (Finding, bool) {
-	switch {
-	case s.Live.Unread || !s.Live.Absent():
-		return Finding{}, false
-	case s.Counting.Deletion && s.since(s.First.Deleted):
-		if f, ok := s.older(s.First.Deleted); ok {
-			return f, true
-		}
-	}
-	return taken(reloader.ReasonBaseline)
+	return Finding{Reason: reloader.ReasonBaseline}, !s.Live.Unread && s.Live.Absent()
 }
 
 func unread(s Sighting) (Finding, bool) { return Finding{Need: NeedContent}, s.Live.Unread }

@@ -34,8 +34,6 @@ const (
 	Verified Result = "verified"
 	// Unneeded is a hint about a config that no workload depends on.
 	Unneeded Result = "nobody_depends"
-	// Retried is a hint that the stream delivers again.
-	Retried Result = "retried"
 	// Kept is a hint that waits in memory, since its config cannot be read.
 	Kept Result = "kept"
 )
@@ -128,7 +126,7 @@ func (m *Metrics) registerSweeps(o Options) {
 
 // begin makes every series of a closed set.
 func (m *Metrics) begin() {
-	for _, result := range []Result{Verified, Unneeded, Retried, Kept} {
+	for _, result := range []Result{Verified, Unneeded, Kept} {
 		m.hints.WithLabelValues(string(result))
 	}
 	for _, part := range []Part{Metadata, Content} {

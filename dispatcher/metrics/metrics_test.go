@@ -25,7 +25,7 @@ var names = map[string]string{
 	"reroll_dead_letters":                      fmt.Sprint("GAUGE ", len(reloader.DeadLetterReasons)),
 	"reroll_decision_to_patch_seconds":         "HISTOGRAM 1",
 	"reroll_held_workloads":                    fmt.Sprint("GAUGE ", len(reloader.HoldReasons)),
-	"reroll_hints_total":                       "COUNTER 4",
+	"reroll_hints_total":                       "COUNTER 3",
 	"reroll_holds_total":                       fmt.Sprint("COUNTER ", len(reloader.HoldReasons)),
 	"reroll_hot_reload_calls_total":            "COUNTER 2",
 	"reroll_oldest_pending_age_seconds":        fmt.Sprint("GAUGE ", len(reloader.HoldReasons)+1),
@@ -94,7 +94,7 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	if diff := cmp.Diff(names, shape(t, r)); diff != "" {
 		t.Errorf("from the start (-want +got):\n%s", diff)
 	}
-	for _, result := range []metrics.Result{metrics.Verified, metrics.Unneeded, metrics.Retried, metrics.Kept} {
+	for _, result := range []metrics.Result{metrics.Verified, metrics.Unneeded, metrics.Kept} {
 		m.Hint(result)
 	}
 	for _, part := range []metrics.Part{metrics.Metadata, metrics.Content} {

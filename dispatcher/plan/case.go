@@ -25,8 +25,6 @@ type Case struct {
 	Dormant bool
 	// Ending says that the config's namespace is being deleted.
 	Ending bool
-	// Held is why the workload must wait; empty if it may roll.
-	Held reloader.Reason
 	// Template and Pods are evidence; nil until they are asked for.
 	Template *Template
 	Pods     *applied.Pods
@@ -48,8 +46,6 @@ const (
 	Nothing Do = "nothing"
 	// Note writes the verdict's Write into the ledger.
 	Note Do = "note"
-	// Hold is a roll that must wait.
-	Hold Do = "hold"
 	Roll Do = "roll"
 	// Ask asks for evidence.
 	Ask Do = "ask"

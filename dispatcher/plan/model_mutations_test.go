@@ -86,7 +86,6 @@ var mutations = []mutation{
 	{name: "no unmoved", product: without("unmoved"), in: with(small, func(s *setup) { s.relabels = true })},
 	{name: "no reverted", product: without("reverted"), in: medium},
 	{name: "no podsNewer", product: without("podsNewer"), in: small, comfort: true},
-	{name: "no held", product: without("held"), in: with(small, func(s *setup) { s.freezes = true })},
 
 	{name: "no writtenSince", product: theProduct, sight: "writtenSince", in: small},
 	{name: "no takenSince", product: theProduct, sight: "takenSince", in: with(small, func(s *setup) { s.hints, s.removals = true, true })},

@@ -40,10 +40,10 @@ type (
 		of               workloadKey
 	}
 	workloadKey struct {
-		opted, frozen, hints, ours bool
-		written, born, changed     uint8
-		starts                     [2]uint8
-		earlier                    [2]bool
+		opted, hints, ours     bool
+		written, born, changed uint8
+		starts                 [2]uint8
+		earlier                [2]bool
 	}
 	verdict struct {
 		do   plan.Do
@@ -149,7 +149,7 @@ func (m *model) back(w *world, a applied.State, from ...state) state {
 // decide asks the product about one config of one workload, with all evidence.
 func (m *model) decide(w *world, p *process, c int) verdict {
 	of := workloadKey{
-		opted: w.opted, frozen: w.frozen, hints: w.hints, ours: p.ours(w) || p.early && p.earlyOurs, written: w.written, born: p.born, changed: w.changed,
+		opted: w.opted, hints: w.hints, ours: p.ours(w) || p.early && p.earlyOurs, written: w.written, born: p.born, changed: w.changed,
 	}
 	for i, pod := range w.pods {
 		of.starts[i], of.earlier[i] = pod.at, pod.rev != w.tmpl.rev
@@ -185,9 +185,6 @@ func (m *model) ask(w *world, k caseKey) verdict {
 	if now := x.writes[x.n-1]; of.hints {
 		q.Live.Touched = timeAt(now.at)
 		q.First.Taken = now.takes && now.at >= of.written
-	}
-	if of.frozen {
-		q.Held = reloader.ReasonFrozen
 	}
 	for i, began := range k.looks {
 		if began != 0 {

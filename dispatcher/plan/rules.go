@@ -35,7 +35,6 @@ var Rules = []Rule{
 	{Reverted, "The content changed and came back: update the entry. Exception: a pod started in between, or a rollback revived such a pod.", reverted},
 	{"dormant", "No pod runs: update the entry. Pods that start later read the new content.", dormant},
 	{PodsNewer, "Every container started after the change: update the entry.", podsNewer},
-	{"held", "The workload must wait: hold it.", held},
 	{"roll", "In every other case: roll.", roll},
 }
 
@@ -64,7 +63,7 @@ func (c Case) relation() applied.Relation {
 	if c.first() {
 		return ""
 	}
-	return applied.Relate(c.Entry, c.Live, c.Counting)
+	return applied.Relate(c.Entry, c.Live)
 }
 
 func notWanted(c Case) (Verdict, bool) {
@@ -201,10 +200,6 @@ func podsNewer(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return c.note(reloader.ReasonPodsNewer)
-}
-
-func held(c Case) (Verdict, bool) {
-	return Verdict{Do: Hold, Reason: c.Held, Write: c.Live.Write}, c.Held != ""
 }
 
 func roll(c Case) (Verdict, bool) {

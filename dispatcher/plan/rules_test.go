@@ -53,7 +53,6 @@ func TestDecide(t *testing.T) {
 		reason reloader.Reason
 	}{
 		"changed":                           {func(*plan.Case) {}, plan.Roll, "roll", reloader.ReasonReloaded},
-		"held":                              {func(c *plan.Case) { c.Held = reloader.ReasonFrozen }, plan.Hold, "held", reloader.ReasonFrozen},
 		"no pods asked for":                 {func(c *plan.Case) { c.Pods = nil }, plan.Ask, "podsNewer", ""},
 		"a pod started after":               {func(c *plan.Case) { c.Pods.All[0].Starts[0] = clock(21) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
 		"a pod started in the same second":  {func(c *plan.Case) { c.Pods.All[0].Starts[0] = clock(20) }, plan.Roll, "roll", reloader.ReasonReloaded},
@@ -85,7 +84,6 @@ func TestDecide(t *testing.T) {
 			c.Live.Write = applied.Write{Version: "1", KeyID: "k", Sum: "a", Used: "u", Filter: "g"}
 		}, plan.Note, "unmoved", reloader.ReasonBaseline},
 		"relabelled":                           {func(c *plan.Case) { c.Live.Write = written("2", "a") }, plan.Nothing, "unmoved", ""},
-		"relabelled and writes count":          {func(c *plan.Case) { c.Live.Write, c.Counting.Writes = written("2", "a"), true }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"the key is unknown":                   {func(c *plan.Case) { c.Entry.KeyID = "old" }, plan.Note, "keyUnknown", reloader.ReasonBaseline},
 		"that of another cluster":              {func(c *plan.Case) { c.Config, c.Entry.KeyID = foreign, "old" }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"a new pod may have an old copy of it": {func(c *plan.Case) { c.Config, c.Pods = foreign, waiting }, plan.Roll, "roll", reloader.ReasonReloaded},
@@ -158,7 +156,6 @@ func TestTogether(t *testing.T) {
 		"nothing":                   {nil, state, plan.Nothing, 3, state.Writes, nil, nil},
 		"a roll takes notes along":  {map[reloader.Config]plan.Verdict{x: roll, y: note}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
 		"one cannot be read":        {map[reloader.Config]plan.Verdict{x: roll}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: state.Writes.Get(y)}), nil, []reloader.Config{x}},
-		"a hold keeps notes":        {map[reloader.Config]plan.Verdict{x: {Do: plan.Hold}, y: note}, state, plan.Hold, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x), y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
 		"asked first":               {map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}, y: roll}, state, plan.Ask, 3, state.Writes, nil, []reloader.Config{y}},
 		"out, and on the object":    {map[reloader.Config]plan.Verdict{y: out}, state, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x), y: out.Write}), []reloader.Config{y}, nil},
 		"out, and in the ledger":    {map[reloader.Config]plan.Verdict{y: out}, applied.State{}, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x)}), []reloader.Config{y}, nil},
