@@ -125,10 +125,9 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 		change.Keys = digest.Diff(change.Old, now)
 	}
 	change.ID = reloader.ChangeID(change)
-	attributed := actor.Attribute(foundOf(change, f), e.fresh(hints), []actor.Attribution{actor.Recorded(old)})
-	change = attributed.On(change)
-	if drift, is := actor.Suspect(c, foundOf(change, f), attributed); is && change.Source == reloader.SourceSweep {
-		e.drifts = append(e.drifts, drift)
+	change = actor.Attribute(foundOf(change, f), e.fresh(hints), []actor.Attribution{actor.Recorded(old)}).On(change)
+	if change.Source == reloader.SourceSweep {
+		e.drifts = append(e.drifts, actor.Drift{Config: c, ChangeID: change.ID, Found: change.VerifiedAt})
 	}
 	return change, true
 }
