@@ -68,7 +68,7 @@ func (d *decider) decideOne(ctx context.Context, s *sitting, c reloader.Config, 
 		v := plan.Decide(k)
 		d.Logger.Debug("decided", "workload", s.w.Ref().String(), "config", c.String(), "rule", v.Rule, "do", v.Do, "reason", v.Reason, "need", v.Need, "entry", k.Entry, "live", k.Live.Write)
 		if v.Do != plan.Ask {
-			return v, d.begins(k, v)
+			return v, nil
 		}
 		k, err = ev.add(ctx, k, v)
 	}
@@ -135,16 +135,6 @@ func shrunk(e *entry, last reloader.Change, k plan.Case) bool {
 // no field was given a value since.
 func taken(w *workload.Workload, f fact) bool {
 	return !f.absent && !f.touched.IsZero() && newerVersion(f.ResourceVersion, w.ResourceVersion) && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
-}
-
-// begins returns an error if v lets a workload begin with what the owner of a config of another cluster told to a user who asked earlier.
-func (d *decider) begins(k plan.Case, v plan.Verdict) error {
-	if k.Config.Cluster == "" || k.Known && !k.Entry.Out || v.Do != plan.Note {
-		return nil
-	}
-	b := d.lock()
-	defer d.unlock()
-	return b.configs.of(k.Config).now.unanswered
 }
 
 // asAbsent reports whether c, which cannot be read for a reason that does not pass, is nothing to t but a config that does not exist: it is of another

@@ -42,8 +42,6 @@ type fact struct {
 	began, seen time.Time
 	// touched is when the newest write that a hint reports happened.
 	touched time.Time
-	// unanswered says that the owner of a config of another cluster told this to a user who asked earlier.
-	unanswered error
 }
 
 // maxPast bounds the looks that are remembered of one config.
@@ -79,7 +77,7 @@ func (f fact) is(meta live.Meta) bool {
 // sameAs reports whether o found the same write, and no more of it.
 func (f fact) sameAs(o fact) bool {
 	switch {
-	case f.began.IsZero() || (f.unanswered == nil) != (o.unanswered == nil) || f.absent != o.absent || f.unread != o.unread || f.hidden != o.hidden:
+	case f.began.IsZero() || f.absent != o.absent || f.unread != o.unread || f.hidden != o.hidden:
 		return false
 	case f.absent:
 		return true

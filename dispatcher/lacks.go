@@ -143,10 +143,6 @@ func (x *scribe) unreadable(t *tracked) (found []reloader.Missing) {
 	for c := range t.edges.All() {
 		known := x.configs.of(c)
 		foreign := c.Cluster == "" && c.Namespace != t.w.Namespace
-		if w, begun := t.state.Writes.Find(c); known.now.unanswered != nil && (!begun || w.Out) && len(found) < maxUnreadable {
-			found = append(found, reloader.Missing{Config: c, Unreadable: known.now.unanswered.Error()})
-			continue
-		}
 		if known.unreadable != "" && len(found) < maxUnreadable && (!foreign || t.shows(c, known.now)) {
 			found = append(found, reloader.Missing{Config: c, Unreadable: known.unreadable})
 		}

@@ -83,15 +83,13 @@ func (d *looker) lookAbroad(ctx context.Context, c reloader.Config) (fact, *relo
 	if err := d.fleet.AskOwn(ctx, c); err != nil {
 		d.Logger.Warn("a config that is followed in its own cluster could not be looked at", "config", c.String(), "error", err)
 	}
-	told, err := d.fleet.Newest(c)
+	change, err := d.fleet.Newest(c)
 	if err != nil {
 		return fact{}, nil, err
 	}
-	change := told.Change
 	f := fact{
 		Meta:   live.Meta{UID: change.UID, ResourceVersion: change.ResourceVersion},
 		digest: change.New, marks: &dialect.Values{}, began: began, seen: time.Now(), absent: !change.Present(),
-		unanswered: told.Unanswered,
 	}
 	return f, &change, nil
 }
