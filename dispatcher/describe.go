@@ -86,11 +86,7 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 
 // wholeSum returns the digest in the history that begins with sum.
 func wholeSum(sum string, e *entry) string {
-	known := []string{e.newest.digest.Sum}
-	if change := e.newest.whole; change != nil {
-		known = []string{change.New.Sum, change.Old.Sum}
-	}
-	for _, whole := range known {
+	for _, whole := range []string{e.last.New.Sum, e.last.Old.Sum} {
 		if sum != "" && strings.HasPrefix(whole, sum) {
 			return whole
 		}

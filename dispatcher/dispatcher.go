@@ -148,7 +148,7 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 	defer d.unlock()
 	b.states.texts, b.states.born = entries, born
 	for c, stored := range changes {
-		b.configs[c] = &entry{newest: newestOf(d.Cluster, c, stored)}
+		b.configs[c] = &entry{last: stored}
 	}
 	for _, r := range recorded {
 		b.records.earlier[r.Workload] = r

@@ -15,11 +15,10 @@ type entry struct {
 	// now is the newest look, and past are the looks before it that found other writes, the oldest first.
 	now  fact
 	past []fact
-	// newest is the newest change in the history. unstored are changes that are not in the stream yet.
-	newest newest
-	// before is what is known of the changes before last: the one right before it, if this process has seen that.
-	before   []actor.Past
-	unstored []reloader.Change
+	// last is the newest change in the history; zero if none is known. before is the one before, if this process has seen that. unstored are changes
+	// that are not in the stream yet.
+	last, before reloader.Change
+	unstored     []reloader.Change
 	// heard has the requests that looks have answered, and drifts the changes that no hint has led to yet.
 	heard  actor.Heard
 	drifts []actor.Drift
@@ -103,9 +102,6 @@ func (e *entry) see(f fact, hints []reloader.Hint) fact {
 		slim := e.now
 		slim.Annotations, slim.Labels, slim.marks = nil, nil, nil
 		e.past = append(slices.Clip(e.past[max(0, len(e.past)-maxPast+1):]), slim)
-	}
-	if n := e.newest; n.uid == f.UID && n.version == f.ResourceVersion {
-		f.UID, f.ResourceVersion = n.uid, n.version // one copy of each
 	}
 	e.now = f
 	return f

@@ -96,9 +96,9 @@ func (d *looker) lookAbroad(ctx context.Context, c reloader.Config) (fact, *relo
 
 // recall reads the last change of c from the history, if it was forgotten while no workload used c. Clusters that follow c get the earlier content.
 func (d *looker) recall(ctx context.Context, c reloader.Config) error {
-	known := d.lock().configs.of(c).newest.known()
+	known := d.lock().configs.of(c).last
 	d.unlock()
-	if known {
+	if known.Type != "" {
 		return nil
 	}
 	last, found, err := d.History.LatestChange(ctx, d.Cluster, c)
@@ -107,8 +107,8 @@ func (d *looker) recall(ctx context.Context, c reloader.Config) error {
 	}
 	b := d.lock()
 	defer d.unlock()
-	if e := b.configs.of(c); !e.newest.known() {
-		e.newest = newestOf(d.Cluster, c, last)
+	if e := b.configs.of(c); e.last.Type == "" {
+		e.last = last
 	}
 	return nil
 }

@@ -46,16 +46,19 @@ func generated(by reloader.Actor, seconds float64) reloader.Hint {
 	return h
 }
 
-// found is a change that a look found ten seconds after noon; kubectl-edit wrote it at noon.
+// change is one that a look found ten seconds after noon.
+var change = reloader.Change{ID: "c-1", VerifiedAt: after(10)}
+
+// found says of it that kubectl-edit wrote it at noon.
 func found() actor.Found {
-	return actor.Found{ChangeID: "c-1", At: after(10), Manager: "kubectl-edit", Written: noon, Created: after(-86400)}
+	return actor.Found{Manager: "kubectl-edit", Written: noon, Created: after(-86400)}
 }
 
 // expect fails the test unless a names these authors, sorted, with a question mark those who are not sure.
-func expect(t *testing.T, a actor.Attribution, want string) {
+func expect(t *testing.T, c reloader.Change, want string) {
 	t.Helper()
 	var names []string
-	for _, o := range a.Authors {
+	for _, o := range c.Candidates {
 		name := o.Actor.Name()
 		if !o.Sure {
 			name += "?"
@@ -105,13 +108,13 @@ func TestAttribute(t *testing.T) {
 				c.change(&f)
 			}
 			hints := slices.Clone(c.hints)
-			a := actor.Attribute(f, c.hints, nil)
+			a := actor.Attribute(change, f, c.hints, reloader.Change{})
 			expect(t, a, c.want)
 			if t.Failed() {
 				t.Log(c.reason)
 			}
-			if a.ChangeID != f.ChangeID || (a.Source == "") != (c.want == "") {
-				t.Errorf("attribution %+v", a)
+			if (a.Source == "") != (c.want == "") {
+				t.Errorf("change %+v", a)
 			}
 			if !slices.Equal(hints, c.hints) {
 				t.Error("the hints that were passed have changed")
@@ -126,52 +129,52 @@ func TestManyAuthors(t *testing.T) {
 	for i := range 100 {
 		hints = append(hints, hint(reloader.Actor{User: string(rune('a' + i))}, float64(i)/100))
 	}
-	if n := len(actor.Attribute(found(), hints, nil).Authors); n != 16 {
+	if n := len(actor.Attribute(change, found(), hints, reloader.Change{}).Candidates); n != 16 {
 		t.Errorf("%d authors, want 16", n)
 	}
 }
 
 // TestLate: a sweep found the change at twelve and a minute, and its hints come later.
 func TestLate(t *testing.T) {
-	swept := actor.Found{ChangeID: "c-2", At: after(60), Manager: "helm", Written: after(30), Created: after(-86400)}
-	first := actor.Past{At: noon, Attribution: actor.Attribute(found(), []reloader.Hint{hint(alice, 0)}, nil)}
+	swept := actor.Found{Manager: "helm", Written: after(30), Created: after(-86400)}
+	first := actor.Attribute(reloader.Change{VerifiedAt: noon}, found(), []reloader.Hint{hint(alice, 0)}, reloader.Change{})
 	for name, c := range map[string]struct {
 		reason string
 		known  []reloader.Hint
 		hints  []reloader.Hint
-		before []actor.Past
+		before reloader.Change
 		change func(*actor.Found)
 		want   string
 		news   bool
 	}{
-		"its hint":                      {"the hint waited while nothing ran", nil, []reloader.Hint{hint(bob, 30)}, []actor.Past{first}, nil, "bob", true},
-		"one more":                      {"two edited, and the hint of the first comes later", []reloader.Hint{hint(bob, 30)}, []reloader.Hint{hint(alice, 29)}, []actor.Past{first}, nil, "alice?, bob", true},
-		"the same once more":            {"nothing is new", []reloader.Hint{hint(bob, 30)}, []reloader.Hint{hint(bob, 30)}, []actor.Past{first}, nil, "bob", false},
-		"a request after it":            {"the change was there", nil, []reloader.Hint{hint(bob, 61)}, []actor.Past{first}, nil, "", false},
-		"a request before it":           {"it led to the content before", nil, []reloader.Hint{hint(bob, -1)}, []actor.Past{first}, nil, "", false},
-		"the last write's hint is lost": {"the data was written after the only request", nil, []reloader.Hint{hint(alice, 10)}, []actor.Past{first}, nil, "alice?", true},
-		"nothing before it is known":    {"a request counts if it ended shortly before the change was found", nil, []reloader.Hint{hint(alice, 40), hint(bob, 55)}, nil, func(f *actor.Found) { f.Written = time.Time{} }, "bob", true},
-		"written again since":           {"the time of the data is that of a later change", nil, []reloader.Hint{hint(bob, 30)}, []actor.Past{first}, func(f *actor.Found) { f.Written = after(3600) }, "bob", true},
+		"its hint":                      {"the hint waited while nothing ran", nil, []reloader.Hint{hint(bob, 30)}, first, nil, "bob", true},
+		"one more":                      {"two edited, and the hint of the first comes later", []reloader.Hint{hint(bob, 30)}, []reloader.Hint{hint(alice, 29)}, first, nil, "alice?, bob", true},
+		"the same once more":            {"nothing is new", []reloader.Hint{hint(bob, 30)}, []reloader.Hint{hint(bob, 30)}, first, nil, "bob", false},
+		"a request after it":            {"the change was there", nil, []reloader.Hint{hint(bob, 61)}, first, nil, "", false},
+		"a request before it":           {"it led to the content before", nil, []reloader.Hint{hint(bob, -1)}, first, nil, "", false},
+		"the last write's hint is lost": {"the data was written after the only request", nil, []reloader.Hint{hint(alice, 10)}, first, nil, "alice?", true},
+		"nothing before it is known":    {"a request counts if it ended shortly before the change was found", nil, []reloader.Hint{hint(alice, 40), hint(bob, 55)}, reloader.Change{}, func(f *actor.Found) { f.Written = time.Time{} }, "bob", true},
+		"written again since":           {"the time of the data is that of a later change", nil, []reloader.Hint{hint(bob, 30)}, first, func(f *actor.Found) { f.Written = after(3600) }, "bob", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := swept
 			if c.change != nil {
 				c.change(&f)
 			}
-			known := actor.Attribute(f, c.known, nil)
-			before := slices.Clone(known.Authors)
+			known := actor.Attribute(reloader.Change{VerifiedAt: after(60)}, f, c.known, reloader.Change{})
+			before := slices.Clone(known.Candidates)
 			later, news := actor.Late(known, f, c.hints, c.before)
 			expect(t, later, c.want)
 			if news != c.news {
 				t.Errorf("news %v, want %v", news, c.news)
 			}
-			if news && (later.ChangeID != "c-2" || later.Source != reloader.SourceAudit || later.RequestedAt.IsZero() || later.ReceivedAt.IsZero()) {
-				t.Errorf("attribution %+v", later)
+			if news && (later.Source != reloader.SourceAudit || later.RequestedAt.IsZero() || later.ReceivedAt.IsZero()) {
+				t.Errorf("change %+v", later)
 			}
-			if again, more := actor.Late(later, f, c.hints, c.before); more || !slices.Equal(again.Authors, later.Authors) {
+			if again, more := actor.Late(later, f, c.hints, c.before); more || !slices.Equal(again.Candidates, later.Candidates) {
 				t.Errorf("the same hints once more: %+v", again)
 			}
-			if !slices.Equal(before, known.Authors) {
+			if !slices.Equal(before, known.Candidates) {
 				t.Error("the attribution that was passed has changed")
 			}
 			if t.Failed() {
@@ -243,17 +246,17 @@ func TestHeard(t *testing.T) {
 func TestLateEcho(t *testing.T) {
 	echo, bobs := hint(alice, 0), hint(bob, 3)
 	echo.Source = reloader.SourceShipped
-	next := actor.Found{ChangeID: "c-2", At: after(4), Manager: "helm", Written: after(3)}
+	next := actor.Found{Manager: "helm", Written: after(3)}
 	for name, order := range map[string][][]reloader.Hint{
 		"together": {{echo, bobs}}, "before": {{echo}, {bobs}}, "after": {{bobs}, {echo}},
 	} {
 		heard := actor.Heard{}.With([]reloader.Hint{hint(alice, 0)})
-		known, first := actor.Attribution{}, true
+		known, first := reloader.Change{VerifiedAt: after(4)}, true
 		for _, hints := range order {
 			if fresh := heard.Fresh(hints); first {
-				known, first = actor.Attribute(next, fresh, nil), false
+				known, first = actor.Attribute(known, next, fresh, reloader.Change{}), false
 			} else {
-				known, _ = actor.Late(known, next, fresh, nil)
+				known, _ = actor.Late(known, next, fresh, reloader.Change{})
 			}
 			heard = heard.With(hints)
 		}
