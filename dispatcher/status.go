@@ -8,9 +8,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// maxSelectorText bounds the selector of a pause as the status shows it.
-const maxSelectorText = 512
-
 // Status returns what the dispatcher knows of its cluster now. The caller adds the rest: version, faults, sources and feeds.
 func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
@@ -42,9 +39,6 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 // pauses returns those that have not ended.
 func (g *gate) pauses(now time.Time) (pauses []reloader.Pause) {
 	for _, p := range g.control.Pauses {
-		if len(p.Selector) > maxSelectorText {
-			p.Selector = p.Selector[:maxSelectorText] + "…"
-		}
 		if p.On(now) {
 			pauses = append(pauses, p)
 		}

@@ -40,7 +40,7 @@ func TestStatus(t *testing.T) {
 			until, ended := time.Now().Add(48*time.Hour).UTC().Truncate(time.Second), time.Now().Add(-time.Hour).Format(time.RFC3339)
 			p.SetControl(control.Parse(map[string]string{
 				control.Key: "freeze: {reason: incident 7, until: '" + until.Format(time.RFC3339) + "'}\n" +
-					"pauses: [{namespace: shop, selector: 'app in (" + strings.Repeat("long,", 200) + "cart)', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
+					"pauses: [{namespace: shop, selector: 'app=cart', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
 					"{selector: 'a=b', until: '" + ended + "'}]",
 			}))
 			w.edit(alice, app, "2")
@@ -52,8 +52,8 @@ func TestStatus(t *testing.T) {
 			if diff := cmp.Diff(map[reloader.Reason]int{reloader.ReasonFrozen: 1}, s.Held); diff != "" || s.Pending != 1 {
 				t.Errorf("%d pending, held (-want +got):\n%s", s.Pending, diff)
 			}
-			if len(s.Pauses) != 1 || s.Pauses[0].Reason != "sale" || !s.Pauses[0].Until.Equal(until) || len(s.Pauses[0].Selector) > 520 {
-				t.Errorf("want the pause that has not ended, its selector cut: %+v", s.Pauses)
+			if len(s.Pauses) != 1 || s.Pauses[0].Reason != "sale" || !s.Pauses[0].Until.Equal(until) {
+				t.Errorf("want the pause that has not ended: %+v", s.Pauses)
 			}
 			if s.ControlProblem != "" {
 				t.Errorf("problem: %q", s.ControlProblem)
