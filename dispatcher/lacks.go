@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -112,11 +111,7 @@ func (x *scribe) nearConfig(w *workload.Workload, c reloader.Config) string {
 	}
 	var used []string
 	for o := range w.Template.References.All() {
-		switch known := x.configs[o]; {
-		case known.looked() && known.now.absent || o == c:
-		case o.Name == c.Name && o.Kind != c.Kind:
-			return fmt.Sprintf("the %s of that name, which the pod template uses", o.Kind)
-		case o.Kind == c.Kind:
+		if known := x.configs[o]; o.Kind == c.Kind && o != c && !(known.looked() && known.now.absent) {
 			used = append(used, o.Name)
 		}
 	}
