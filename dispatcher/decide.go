@@ -190,7 +190,7 @@ func (b *board) postpone(t *tracked, c reloader.Config, err error) {
 type evidence struct {
 	d    *decider
 	s    *sitting
-	pods *applied.Pods
+	pods *workload.Pods
 }
 
 // add returns k with the evidence that v asks for.
@@ -214,7 +214,7 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 		return k, nil
 	case applied.NeedPods:
 		if v.Rule == "podsNewer" && !d.mayBeNewer(s, k) {
-			k.Pods = &applied.Pods{}
+			k.Pods = &workload.Pods{}
 			return k, nil
 		}
 		if ev.pods == nil {
@@ -222,7 +222,7 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 			if err != nil && !apierrors.IsNotFound(err) {
 				return k, fmt.Errorf("read pods of %s: %w", s.w.Ref(), err)
 			}
-			ev.pods = plan.PodsOf(pods)
+			ev.pods = &pods
 		}
 		k.Pods = ev.pods
 		return k, nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Need is evidence that a decision asks for. It costs requests, so it is read only when asked for.
@@ -63,7 +64,7 @@ type Sighting struct {
 	Live     Live
 	Counting Counting
 	First    First
-	Pods     *Pods
+	Pods     *workload.Pods
 }
 
 // SightRule is one rule of Sight. If reports false where the next rule must be asked.
@@ -170,7 +171,7 @@ func (s Sighting) older(t time.Time) (Finding, bool) {
 	if s.Pods == nil {
 		return Finding{Need: NeedPods}, true
 	}
-	return missed, s.Pods.OneStartedBy(t)
+	return missed, OneStartedBy(*s.Pods, t)
 }
 
 // Edited reports whether data of l was certainly written after the object was made.
@@ -179,4 +180,4 @@ func (l Live) Edited() bool {
 }
 
 // EditedUnder reports whether l was edited after it was made while a pod was running already.
-func (l Live) EditedUnder(p Pods) bool { return l.Edited() && p.OneStartedBy(l.DataWritten) }
+func (l Live) EditedUnder(p workload.Pods) bool { return l.Edited() && OneStartedBy(p, l.DataWritten) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Case is one config of one workload, as it was read: the workload first, then the config, then evidence.
@@ -27,7 +28,7 @@ type Case struct {
 	Ending bool
 	// Template and Pods are evidence; nil until they are asked for.
 	Template *Template
-	Pods     *applied.Pods
+	Pods     *workload.Pods
 }
 
 // Template is what is known about the pod template of a workload.

@@ -9,6 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // product is what of Reroll is under test. Each mutation replaces one part.
@@ -180,7 +181,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		Config: names[k.config], Wanted: of.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
 		Live: live(x.n), Counting: m.counting,
 		First:    applied.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: applied.MarkNone, Required: m.required},
-		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Pods: &applied.Pods{Known: true},
+		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Pods: &workload.Pods{Known: true},
 	}
 	if now := x.writes[x.n-1]; of.hints {
 		q.Live.Touched = timeAt(now.at)
@@ -192,7 +193,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		}
 	}
 	for i, at := range of.starts {
-		q.Pods.All = append(q.Pods.All, applied.Pod{Starts: []time.Time{timeAt(at)}, Earlier: of.earlier[i]})
+		q.Pods.Of = append(q.Pods.Of, workload.Pod{Containers: []workload.Start{{At: timeAt(at)}}, Current: !of.earlier[i]})
 	}
 	if m.product.see != nil {
 		m.product.see(&q)

@@ -124,7 +124,7 @@ func appeared(c Case) (Verdict, bool) {
 // that was there in between. Times are whole seconds, so a pod that started in the second before may have waited for it.
 func (c Case) earlierOne() bool {
 	created := c.Live.Created
-	return c.First.Required && !created.IsZero() && !c.AsOf.IsZero() && c.Pods.OneStartedBetween(c.AsOf, created.Truncate(time.Second).Add(-time.Second))
+	return c.First.Required && !created.IsZero() && !c.AsOf.IsZero() && applied.OneStartedBetween(*c.Pods, c.AsOf, created.Truncate(time.Second).Add(-time.Second))
 }
 
 func keyUnknown(c Case) (Verdict, bool) {
@@ -179,7 +179,7 @@ func reverted(c Case) (Verdict, bool) {
 		return Verdict{}, false // a rollback may have revived pods that started in between
 	case c.Pods == nil:
 		return ask(applied.NeedPods)
-	case c.Pods.OneStartedBetween(left, back):
+	case applied.OneStartedBetween(*c.Pods, left, back):
 		return Verdict{}, false
 	}
 	return c.note(reloader.ReasonAlreadyCurrent)
@@ -196,7 +196,7 @@ func podsNewer(c Case) (Verdict, bool) {
 		return Verdict{}, false // pods read a copy of it, which may be older
 	case c.Pods == nil:
 		return ask(applied.NeedPods)
-	case !c.Pods.AllStartedAfter(c.thereBy()):
+	case !applied.AllStartedAfter(*c.Pods, c.thereBy()):
 		return Verdict{}, false
 	}
 	return c.note(reloader.ReasonPodsNewer)
