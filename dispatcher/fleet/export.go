@@ -38,8 +38,6 @@ type export struct {
 	open bool
 	// refused says that the last look found that none may, and touched that a hint or another target came after that look began.
 	refused, touched bool
-	// sending holds a value while one Export sends, so that copies are sent in the order of their looks.
-	sending chan struct{}
 }
 
 // asker is a cluster that wants to follow a config: when it asked last, and the number that it gave.
@@ -77,7 +75,7 @@ func (x *exports) forget(c reloader.Config, e *export, now time.Time) {
 func (x *exports) wantedBy(target string, c reloader.Config, number uint64, now time.Time) {
 	e := x.configs[c]
 	if e == nil {
-		e = &export{targets: map[string]asker{}, sending: make(chan struct{}, 1)}
+		e = &export{targets: map[string]asker{}}
 		x.configs[c] = e
 	}
 	was, known := e.targets[target]
@@ -114,9 +112,6 @@ func (x *exports) mayLookFor(target string, now time.Time) (wait time.Duration, 
 
 // begin begins an Export of c for e, and returns whom to tell, and whether all of them are refused without a look.
 func (x *exports) begin(c reloader.Config, e *export, now time.Time) (targets map[string]asker, refused bool) {
-	if x.configs[c] != e {
-		return nil, false
-	}
 	x.forget(c, e, now)
 	if refused = e.stillRefused(now); !refused {
 		e.looked, e.refused, e.touched = now, false, false

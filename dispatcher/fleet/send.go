@@ -15,15 +15,11 @@ import (
 func (f *Fleet) Export(ctx context.Context, c reloader.Config) error {
 	f.mu.Lock()
 	e := f.exports.configs[c]
-	f.mu.Unlock()
 	if e == nil {
+		f.mu.Unlock()
 		return nil
 	}
-	e.sending <- struct{}{}
-	defer func() { <-e.sending }()
-
 	at := time.Now()
-	f.mu.Lock()
 	targets, refused := f.exports.begin(c, e, at)
 	f.mu.Unlock()
 	if len(targets) == 0 {
