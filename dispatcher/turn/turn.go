@@ -120,6 +120,3 @@ func (t Turn) window() (window, longest time.Duration) {
 	}
 	return t.Debounce.Window, max(t.Debounce.Window, t.Debounce.MaxWait)
 }
-
-// Interval returns the shortest time between two rolls of the workload.
-func (t Turn) Interval() time.Duration { return max(t.Asks.MinInterval, t.Limits.MinInterval) }
