@@ -181,20 +181,8 @@ func (s *server) next(overdue bool, now time.Time, deadline time.Duration) state
 		return s.state
 	case s.returned.IsZero():
 		return waiting
-	case s.state == refused && s.returned.Before(s.newestOut()):
-		return refused // it accepts canaries again, and none has come back yet
 	}
 	return heard
-}
-
-// newestOut returns when the youngest canary was sent that has not come back; zero if all have.
-func (s *server) newestOut() (newest time.Time) {
-	for _, at := range s.out {
-		if at.After(newest) {
-			newest = at
-		}
-	}
-	return newest
 }
 
 // age returns for how long the quietest API server has sent no canary back; 0 if none was sent.
