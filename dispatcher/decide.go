@@ -20,20 +20,17 @@ import (
 // decider decides about dependencies, and reads what that takes.
 type decider struct{ *looker }
 
-// decide decides about the configs of s. One that cannot be read has no verdict, and rests; the others do not wait for it. It returns the error of the first of those by name.
+// decide decides about the configs of s. One that cannot be read has no verdict, and rests; the others do not wait for it. It returns the error of one of those.
 func (d *decider) decide(ctx context.Context, s *sitting) (map[reloader.Config]plan.Verdict, error) {
 	verdicts := map[reloader.Config]plan.Verdict{}
 	evidence := &evidence{d: d, s: s}
 	var failed error
-	var first reloader.Config
 	// In another order each time, as a map has it: workloads that depend on the same thousand configs would otherwise wait for each other at every
 	// one of them, since one look at a time serves all.
 	for c := range s.configs {
 		v, err := d.decideOne(ctx, s, c, evidence)
 		if err != nil {
-			if failed == nil || c.Compare(first) < 0 {
-				failed, first = err, c
-			}
+			failed = err
 			d.lock().postpone(s.t, c, err)
 			d.unlock()
 			continue
