@@ -76,11 +76,7 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Durat
 	if err == nil {
 		return 0
 	}
-	line := []any{"workload", ref.String(), "error", err}
-	if stored < len(waiting) {
-		line = append(line, "reload", waiting[stored].reload.ID, "changes", changesOf(waiting[stored].reload.Causes))
-	}
-	d.Logger.Warn("the record of a workload is not stored yet", line...)
+	d.Logger.Warn("the record of a workload is not stored yet", "workload", ref.String(), "error", err)
 	return again
 }
 
