@@ -45,12 +45,7 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 	if f.hidden || f.unread && !f.absent || f.Unproven && old.Present() {
 		return reloader.Change{}, false
 	}
-	known, now := old.Type != "", f.digest
-	if !old.New.Comparable(now) {
-		if i := slices.IndexFunc(f.older, func(o reloader.Digest) bool { return o.KeyID == old.New.KeyID }); i >= 0 {
-			now = f.older[i]
-		}
-	}
+	known := old.Type != ""
 	change := reloader.Change{
 		Cluster: h.Cluster, Config: c, UID: f.UID, ResourceVersion: f.ResourceVersion,
 		Old: old.New, New: f.digest, Source: reloader.SourceSweep, VerifiedAt: f.seen,
@@ -65,20 +60,18 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 		change.Type = reloader.ChangeCreated
 	case !known && len(hints) > 0:
 		change.Type = reloader.ChangeUpdated
-	case !known || !old.New.Comparable(now):
+	case !known || !old.New.Comparable(f.digest):
 		change.Type, change.Source, change.Old = reloader.ChangeBaseline, reloader.SourceBaseline, reloader.Digest{}
-	case !old.New.Equal(now):
+	case !old.New.Equal(f.digest):
 		change.Type = reloader.ChangeUpdated
 	case old.Type == reloader.ChangeDeleted:
 		change.Type = reloader.ChangeCreated
-	case !now.Equal(f.digest): // the same content under another key
-		change.Type, change.Source = reloader.ChangeBaseline, reloader.SourceBaseline
 	default:
 		h.metrics.Unchanged()
 		return change, false
 	}
 	if known {
-		change.Keys = digest.Diff(change.Old, now)
+		change.Keys = digest.Diff(change.Old, f.digest)
 	}
 	change.ID = reloader.ChangeID(change)
 	change = actor.Attribute(change, foundOf(change, f), e.fresh(hints), old)
