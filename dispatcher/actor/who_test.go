@@ -241,30 +241,3 @@ func TestHeard(t *testing.T) {
 		t.Error("the value that was passed has changed")
 	}
 }
-
-// TestLateEcho: what another source reports again of alice's write is not held against the change that bob made since, whatever comes first.
-func TestLateEcho(t *testing.T) {
-	echo, bobs := hint(alice, 0), hint(bob, 3)
-	echo.Source = reloader.SourceShipped
-	next := actor.Found{Manager: "helm", Written: after(3)}
-	for name, order := range map[string][][]reloader.Hint{
-		"together": {{echo, bobs}}, "before": {{echo}, {bobs}}, "after": {{bobs}, {echo}},
-	} {
-		heard := actor.Heard{}.With([]reloader.Hint{hint(alice, 0)})
-		known, first := reloader.Change{VerifiedAt: after(4)}, true
-		for _, hints := range order {
-			if fresh := heard.Fresh(hints); first {
-				known, first = actor.Attribute(known, next, fresh, reloader.Change{}), false
-			} else {
-				known, _ = actor.Late(known, next, fresh, reloader.Change{})
-			}
-			heard = heard.With(hints)
-		}
-		t.Run(name, func(t *testing.T) {
-			expect(t, known, "bob")
-			if !known.RequestedAt.Equal(bobs.Time) {
-				t.Errorf("dated %s", known.RequestedAt)
-			}
-		})
-	}
-}

@@ -50,11 +50,6 @@ func TestCodec(t *testing.T) {
 	if got, err := applied.Parse(s.Ledger(), uid, nil); err != nil || !reflect.DeepEqual(got, s) {
 		t.Errorf("ledger %s: %+v, %v", s.Ledger(), got, err)
 	}
-	for i := range 100 {
-		if a := s.Annotation(); a != someState().Annotation() {
-			t.Fatalf("the annotation is another one at call %d: %s", i, a)
-		}
-	}
 	if got, err := applied.Parse("", uid, nil); err != nil || got.Known() {
 		t.Errorf("no text: %+v, %v", got, err)
 	}

@@ -107,21 +107,6 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestHeldByOneOfSeveralConfigs: a workload that waits for two configs waits for the steps of both.
-func TestHeldByOneOfSeveralConfigs(t *testing.T) {
-	other := config("other")
-	w := turn.Turn{Workload: web, Waits: map[reloader.Config]turn.Wait{app: heard(0), other: heard(0)}}
-	steps := map[reloader.Config]turn.Step{app: {Waiting: 2}, other: {Waiting: 2, Going: 1}}
-	d := turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon)
-	if d.Hold == nil || d.Hold.Reason != reloader.ReasonWaitingForStep || d.Hold.Message != other.String() {
-		t.Errorf("held by %+v", d.Hold)
-	}
-	steps[other] = turn.Step{Waiting: 2}
-	if d := turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon); d.Hold != nil {
-		t.Errorf("held by %+v", d.Hold)
-	}
-}
-
 // TestNext: those that waited longest go next, as many as may.
 func TestNext(t *testing.T) {
 	elsewhere := in("other", "web")
@@ -158,13 +143,5 @@ func TestNext(t *testing.T) {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
 		}
-	}
-}
-
-// TestNoCrowd: without a limit no workload is looked at, since this comes after each roll.
-func TestNoCrowd(t *testing.T) {
-	next := turn.NextInCrowd(turn.Limits{}, func(func(turn.Peer) bool) { t.Error("all workloads are looked at") })
-	if next != nil {
-		t.Errorf("next are %v", next)
 	}
 }
