@@ -65,7 +65,7 @@ func (b *barrier) check(ctx context.Context) (o Outlook, err error) {
 		for _, ref := range b.unseen() {
 			o.Pending = append(o.Pending, ref.String()+": the watch has not reported its last write")
 		}
-		if o.Pending = append(o.Pending, b.d.relisting(b.namespace)...); len(o.Pending) > 0 {
+		if len(o.Pending) > 0 {
 			return o, nil
 		}
 		if b.written, err = b.d.writesFor(ctx, b.namespace); err != nil {
@@ -77,18 +77,6 @@ func (b *barrier) check(ctx context.Context) (o Outlook, err error) {
 
 // The pauses between two checks of Barrier.
 const firstCheck, longestCheck = 5 * time.Millisecond, 50 * time.Millisecond
-
-// relisting says which workloads of a namespace have patterns that are still to be matched.
-func (d *Dispatcher) relisting(namespace string) (pending []string) {
-	b := d.lock()
-	defer d.unlock()
-	for ref, t := range b.index.patterned[namespace] {
-		if t.relist && t.tries < maxTries {
-			pending = append(pending, ref.String()+": its patterns must be matched")
-		}
-	}
-	return pending
-}
 
 // writes are configs as the API server had them when they were asked for; nil stands for one that was absent.
 type writes struct {
@@ -194,6 +182,9 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 		default:
 			say(&o.Pending, "%s is not decided about", c)
 		}
+	}
+	if t.relist && len(t.plan.Patterns) > 0 && t.tries < maxTries {
+		say(&o.Pending, "its patterns must be matched")
 	}
 	for c, meta := range written.metas {
 		if meta != nil && len(t.plan.Patterns) > 0 && c.Namespace == t.w.Namespace && t.edges.Get(c) == nil && t.crowded == "" && t.plan.Matches(c) {
