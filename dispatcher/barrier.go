@@ -165,7 +165,6 @@ func (d *Dispatcher) outlook(namespace string, written *writes) (o Outlook) {
 	return o
 }
 
-// addOutlook adds what is left to do about t.
 func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Time) {
 	say := func(to *[]string, format string, args ...any) {
 		*to = append(*to, t.w.Ref().String()+": "+fmt.Sprintf(format, args...))

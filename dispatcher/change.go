@@ -175,7 +175,6 @@ func (e *entry) toStore() (reloader.Change, bool) {
 	return e.unstored[0], true
 }
 
-// stored notes that the stream has the change of that ID.
 func (e *entry) stored(id string) {
 	if e != nil && len(e.unstored) > 0 && e.unstored[0].ID == id {
 		if e.unstored = e.unstored[1:]; len(e.unstored) == 0 {

@@ -110,7 +110,6 @@ func (b *board) explained(t *tracked, c reloader.Config, v plan.Verdict) []reloa
 	return nil
 }
 
-// concludeRequest records that a requested roll came to nothing.
 func (b *board) concludeRequest(s *sitting, why reloader.Reason) {
 	s.t.state.Requested = reloader.ValueID(s.requested)
 	b.states.change(s.w.Ref())

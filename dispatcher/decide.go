@@ -189,7 +189,6 @@ type evidence struct {
 	pods *workload.Pods
 }
 
-// add returns k with the evidence that v asks for.
 func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.Case, error) {
 	d, s := ev.d, ev.s
 	switch v.Need {
@@ -244,7 +243,6 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 	return k.Live.Seen.Before(d.readyAt()) || !k.Live.DataWritten.IsZero() && !written.Before(k.Live.DataWritten.Truncate(time.Second)) || written.After(k.Live.Seen)
 }
 
-// keysBefore returns the keys that a config had before its last change.
 func (d *decider) keysBefore(c reloader.Config) reloader.KeySums {
 	b := d.lock()
 	defer d.unlock()

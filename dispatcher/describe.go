@@ -15,7 +15,6 @@ type scribe struct {
 	configs configs
 }
 
-// record says what is known about t.
 func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
 		Cluster:   x.Cluster,
@@ -56,7 +55,6 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 	return r
 }
 
-// edge says what is known about the dependency of t on c.
 func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 	e := t.edges.Get(c)
 	known := x.configs.of(c)

@@ -61,7 +61,6 @@ func (i *intake) close(c reloader.Config) { delete(i.looking, c) }
 // unanswered reports whether a look at c is due or under way because of hints.
 func (i *intake) unanswered(c reloader.Config) bool { return i.looking[c] || i.letters[c] != nil }
 
-// all returns every hint.
 func (l *letters) all() []reloader.Hint {
 	all := slices.Clone(l.hints)
 	for _, del := range l.deliveries {

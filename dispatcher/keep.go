@@ -97,7 +97,6 @@ func (d *keeper) storeRecord(ctx context.Context, r reloader.WorkloadRecord, rec
 	return nil
 }
 
-// storeReloads appends reloads, and returns how many it got through.
 func (d *keeper) storeReloads(ctx context.Context, waiting []finished) (int, error) {
 	for i, f := range waiting {
 		r, news, err := d.completed(ctx, f)
@@ -138,7 +137,6 @@ func (d *keeper) completed(ctx context.Context, f finished) (reloader.Reload, bo
 	return last, ok && last.ID == r.ID, nil // otherwise something else has followed
 }
 
-// storeChanges appends the changes of c that are not in the stream yet.
 func (d *keeper) storeChanges(ctx context.Context, c reloader.Config) time.Duration {
 	for {
 		change, waits := d.lock().configs[c].toStore()

@@ -133,7 +133,6 @@ func nearKey(keys []string, f fact) string {
 // maxUnreadable bounds the configs that the record of a workload names as unreadable.
 const maxUnreadable = 5
 
-// unreadable returns what t asks for and cannot be read.
 func (x *scribe) unreadable(t *tracked) (found []reloader.Missing) {
 	for c := range t.edges.All() {
 		known := x.configs.of(c)

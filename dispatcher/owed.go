@@ -56,7 +56,6 @@ func (d *payer) abandon(ref reloader.WorkloadRef) {
 	}
 }
 
-// pay ends the pause of a workload that is due.
 func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	p, known := d.lock().paused[ref]
 	d.unlock()

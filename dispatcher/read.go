@@ -96,7 +96,6 @@ func (d *looker) readMeta(ctx context.Context, c reloader.Config, hinted bool) (
 	return fact{Meta: meta, absent: err != nil, began: began, seen: time.Now()}, nil
 }
 
-// readContent reads c with its content.
 func (d *looker) readContent(ctx context.Context, c reloader.Config) (fact, error) {
 	began := time.Now()
 	obj, err := d.get(ctx, c)

@@ -35,7 +35,6 @@ const recordDelay = 50 * time.Millisecond
 // maxFinished bounds the reloads of one workload that wait for NATS to come back.
 const maxFinished = 50
 
-// finish has r recorded.
 func (r *records) finish(w *workload.Workload, reload reloader.Reload) {
 	r.metrics.Decided(reload.Outcome)
 	r.add(finished{w: w, reload: reload})

@@ -52,7 +52,6 @@ func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reaso
 	return r
 }
 
-// rolled describes a roll.
 func (x *scribe) rolled(did done) reloader.Reload {
 	s, t := did.s, did.s.t
 	causes := []reloader.Cause{}

@@ -96,7 +96,6 @@ func (s *sitting) says(after applied.State) string {
 	return after.Annotation()
 }
 
-// patch writes on the workload what it is to run with.
 func (d *roller) patch(ctx context.Context, did done, out plan.Outcome) (*workload.Workload, error) {
 	s, after, p, target := did.s, did.state, did.s.plan, targetOf(did.s.w, did.s.plan)
 	r := mark.Roll{Hash: after.Mark}

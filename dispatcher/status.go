@@ -36,7 +36,6 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 	return s
 }
 
-// pauses returns those that have not ended.
 func (g *gate) pauses(now time.Time) (pauses []reloader.Pause) {
 	for _, p := range g.control.Pauses {
 		if p.On(now) {
@@ -46,7 +45,6 @@ func (g *gate) pauses(now time.Time) (pauses []reloader.Pause) {
 	return pauses
 }
 
-// windows returns those of the cluster.
 func (g *gate) windows(now time.Time) (windows []reloader.Window) {
 	all := g.Limits.Windows
 	if len(g.control.Windows) > 0 {
@@ -58,7 +56,6 @@ func (g *gate) windows(now time.Time) (windows []reloader.Window) {
 	return windows
 }
 
-// snapshot returns what the workloads wait for.
 func (b *board) snapshot(now time.Time) metrics.Snapshot {
 	s := metrics.Snapshot{Tracked: len(b.index.byRef), Held: map[reloader.Reason]int{}, Oldest: map[reloader.Reason]time.Duration{}}
 	for _, t := range b.index.byRef {

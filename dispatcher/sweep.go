@@ -226,7 +226,6 @@ func (e *entry) asSeen(kind reloader.ConfigKind, meta live.Meta, there bool, beg
 	return true
 }
 
-// config looks at c. If that fails, it is tried again soon.
 func (d *sweeper) config(ctx context.Context, c reloader.Config) {
 	_, err := d.look(ctx, c, nil)
 	if err == nil {

@@ -49,7 +49,6 @@ func dated(c reloader.Change, hints []reloader.Hint) reloader.Change {
 	return c
 }
 
-// with returns c with the authors of the requests behind hints as well.
 func with(c reloader.Change, found Found, hints []reloader.Hint) reloader.Change {
 	c.Candidates = slices.Clone(c.Candidates)
 	for _, h := range hints {

@@ -75,7 +75,6 @@ func (s State) text(name func(reloader.Config) string) string {
 	return string(text)
 }
 
-// sum returns the checksum of r.
 func (r record) sum() string {
 	r.Check = ""
 	text, _ := json.Marshal(r)
@@ -152,7 +151,6 @@ func isPlain(text string) bool {
 	return len(text) <= maxWord && strings.Trim(text, plain) == ""
 }
 
-// parseConfig reads what Config.String returned.
 func parseConfig(text string) (reloader.Config, bool) {
 	parts := strings.Split(text, "/")
 	if len(parts) == 3 {

@@ -103,7 +103,6 @@ func (f *feed) answered(address, id string, err error, now time.Time) {
 	}
 }
 
-// heard notes a canary that came back.
 func (f *feed) heard(id string, now time.Time) {
 	for _, s := range f.servers {
 		at, out := s.out[id]

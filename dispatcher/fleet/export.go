@@ -46,7 +46,6 @@ type asker struct {
 	number uint64
 }
 
-// want replaces what a cluster wants.
 func (x *exports) want(w reloader.Want, now time.Time) {
 	wanted := make(map[reloader.Config]struct{}, len(w.Configs))
 	for _, one := range w.Configs {
@@ -136,7 +135,6 @@ func (x *exports) touch(c reloader.Config) {
 	}
 }
 
-// wants reports whether a cluster wants to follow c.
 func (x *exports) wants(target string, c reloader.Config) bool {
 	e := x.configs[c]
 	if e == nil {

@@ -106,7 +106,6 @@ func (f *follows) ask(c reloader.Config, now time.Time) (number uint64, unknown 
 	return f.asked[c], true
 }
 
-// newest returns the newest change of c.
 func (f *follows) newest(c reloader.Config) (reloader.Change, error) {
 	if _, out := f.leftOut[c]; out {
 		return reloader.Change{}, FollowError{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and this one is ignored", c, reloader.MaxWanted, c.Cluster)}

@@ -114,7 +114,6 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// registerSweeps registers the metrics of full resyncs.
 func (m *Metrics) registerSweeps(o Options) {
 	m.sweeps.took = newSweepTimes()
 	o.Registerer.MustRegister(m.sweeps.took,

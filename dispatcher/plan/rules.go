@@ -134,7 +134,6 @@ func keyUnknown(c Case) (Verdict, bool) {
 	return c.note(reloader.ReasonBaseline)
 }
 
-// equal reports whether the counting content is that of the entry.
 func (c Case) equal() bool {
 	switch c.relation() {
 	case applied.Equal, applied.Unused, applied.Restated:
