@@ -153,8 +153,6 @@ func (w *world) annotateKept(key, value string) {
 	w.must(w.patch(alice, kept, "application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)))
 }
 
-func noAnswer(string) error { return nil }
-
 // TestConsent: what other namespaces share, or not.
 func TestConsent(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{

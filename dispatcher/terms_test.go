@@ -217,7 +217,8 @@ func TestWho(t *testing.T) {
 			test.act(w)
 			w.must(w.Quiesce(t.Context()))
 			w.rolled(web, 1)
-			change, _ := w.store.changesOf(appConfig)
+			change, _, err := w.store.LatestChange(t.Context(), clusterName, appConfig)
+			w.must(err)
 			var found []string
 			for _, who := range change.Candidates {
 				found = append(found, fmt.Sprint(who.Actor.User, " ", who.Sure))
