@@ -87,17 +87,12 @@ func (x *scribe) hasTwin(t *tracked, c reloader.Config) bool {
 	clause := t.decide(c, x.configs.of(c).now).Clause
 	for _, kind := range reloader.ConfigKinds {
 		twin := reloader.Config{Kind: kind, Namespace: c.Namespace, Name: c.Name}
-		known := x.configs[twin]
-		looked := known.looked()
-		var f fact
-		if looked {
-			f = known.now
-		}
-		shown := t.shows(twin, f)
-		if _, edge := t.edges.Find(twin); twin == c || !edge || shown && !looked || t.decide(twin, f).Clause != clause {
+		if twin == c || t.edges.Get(twin) == nil {
 			continue
 		}
-		if shown && !f.absent || reloader.Config.Compare(twin, c) < 0 {
+		f := x.configs.of(twin).now
+		shown := t.shows(twin, f)
+		if (!shown || x.configs[twin].looked()) && t.decide(twin, f).Clause == clause && (shown && !f.absent || twin.Compare(c) < 0) {
 			return true
 		}
 	}
