@@ -58,11 +58,6 @@ func (d *looker) lookLocked(ctx context.Context, c reloader.Config, hints []relo
 	var f fact
 	var told *reloader.Change
 	var err error
-	if c.Cluster == "" && d.fleet.Exports(c) {
-		if err := d.recall(ctx, c); err != nil {
-			return fact{}, err
-		}
-	}
 	if c.Cluster != "" {
 		f, told, err = d.lookAbroad(ctx, c)
 	} else {
