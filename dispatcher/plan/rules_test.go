@@ -58,17 +58,18 @@ func TestDecide(t *testing.T) {
 		rule   string
 		reason reloader.Reason
 	}{
-		"changed":                           {func(*plan.Case) {}, plan.Roll, "roll", reloader.ReasonReloaded},
-		"no pods asked for":                 {func(c *plan.Case) { c.Pods = nil }, plan.Ask, "podsNewer", ""},
-		"a pod started after":               {func(c *plan.Case) { c.Pods = podStarted(21) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
-		"a pod that waits has read nothing": {func(c *plan.Case) { c.Pods = waiting }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
-		"no pods":                           {func(c *plan.Case) { c.Pods = &workload.Pods{Known: true} }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"unknown pods":                      {func(c *plan.Case) { c.Pods = &workload.Pods{} }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"unread":                            {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "2"}, true }, plan.Ask, "unread", ""},
-		"unread and the same":               {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "1"}, true }, plan.Nothing, "same", ""},
-		"dormant":                           {func(c *plan.Case) { c.Dormant = true }, plan.Note, "dormant", reloader.ReasonDormant},
-		"the namespace ends":                {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", ""},
-		"created and edited":                {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"changed":                             {func(*plan.Case) {}, plan.Roll, "roll", reloader.ReasonReloaded},
+		"no pods asked for":                   {func(c *plan.Case) { c.Pods = nil }, plan.Ask, "podsNewer", ""},
+		"a pod started after":                 {func(c *plan.Case) { c.Pods = podStarted(21) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
+		"a pod that waits has read nothing":   {func(c *plan.Case) { c.Pods = waiting }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
+		"a pod that has ended does not count": {func(c *plan.Case) { c.Pods.Of[0].Ended = true; c.Pods.Of = append(c.Pods.Of, podStarted(21).Of...) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
+		"no pods":                             {func(c *plan.Case) { c.Pods = &workload.Pods{Known: true} }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"unknown pods":                        {func(c *plan.Case) { c.Pods = &workload.Pods{} }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"unread":                              {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "2"}, true }, plan.Ask, "unread", ""},
+		"unread and the same":                 {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "1"}, true }, plan.Nothing, "same", ""},
+		"dormant":                             {func(c *plan.Case) { c.Dormant = true }, plan.Note, "dormant", reloader.ReasonDormant},
+		"the namespace ends":                  {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", ""},
+		"created and edited":                  {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"unused keys": {func(c *plan.Case) {
 			c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "f"
 		}, plan.Note, "unmoved", reloader.ReasonKeysUnused},
