@@ -45,7 +45,7 @@ func (i *intake) of(c reloader.Config) *letters {
 	return i.letters[c]
 }
 
-// open returns the letters about c, which is being looked at from now on until close.
+// open returns the letters about c, which is being looked at from now on.
 func (i *intake) open(c reloader.Config) *letters {
 	l := i.letters[c]
 	if l == nil {
@@ -55,8 +55,6 @@ func (i *intake) open(c reloader.Config) *letters {
 	i.looking[c] = true
 	return l
 }
-
-func (i *intake) close(c reloader.Config) { delete(i.looking, c) }
 
 // unanswered reports whether a look at c is due or under way because of hints.
 func (i *intake) unanswered(c reloader.Config) bool { return i.looking[c] || i.letters[c] != nil }
@@ -121,7 +119,7 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	d.fleet.Touched(c)
 	err := errors.Join(errs...)
 	b = d.lock()
-	b.intake.close(c)
+	delete(b.intake.looking, c)
 	if err != nil {
 		again := b.intake.of(c)
 		again.due = true

@@ -173,6 +173,3 @@ func (s Sighting) older(t time.Time) (Finding, bool) {
 func (l Live) Edited() bool {
 	return !l.Created.IsZero() && second(l.DataWritten).After(second(l.Created))
 }
-
-// EditedUnder reports whether l was edited after it was made while a pod was running already.
-func (l Live) EditedUnder(p workload.Pods) bool { return l.Edited() && OneStartedBy(p, l.DataWritten) }

@@ -112,7 +112,7 @@ func appeared(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	case c.Pods == nil && (c.Live.Edited() || c.First.Required):
 		return ask(applied.NeedPods)
-	case c.Pods != nil && (c.Live.EditedUnder(*c.Pods) || c.earlierOne()):
+	case c.Pods != nil && (c.Live.Edited() && applied.OneStartedBy(*c.Pods, c.Live.DataWritten) || c.earlierOne()):
 		return Verdict{}, false
 	case c.First.Required: // pods have waited for it
 		return c.note(reloader.ReasonBaseline)
