@@ -44,9 +44,6 @@ func (d *roller) attend(ctx context.Context, ref reloader.WorkloadRef) time.Dura
 		return d.troubled(ref, err)
 	}
 	released := d.release(ctx, t)
-	if released > 0 {
-		return released
-	}
 	var s *sitting
 	var n next
 	for range maxRereads + 1 {

@@ -65,7 +65,7 @@ func (b *barrier) check(ctx context.Context) (o Outlook, err error) {
 		for _, ref := range b.unseen() {
 			o.Pending = append(o.Pending, ref.String()+": the watch has not reported its last write")
 		}
-		if o.Pending = append(o.Pending, b.d.relisting(b.namespace)...); len(o.Pending) > 0 {
+		if len(o.Pending) > 0 {
 			return o, nil
 		}
 		if b.written, err = b.d.writesFor(ctx, b.namespace); err != nil {
@@ -78,55 +78,42 @@ func (b *barrier) check(ctx context.Context) (o Outlook, err error) {
 // The pauses between two checks of Barrier.
 const firstCheck, longestCheck = 5 * time.Millisecond, 50 * time.Millisecond
 
-// relisting says which workloads of a namespace have patterns that are still to be matched.
-func (d *Dispatcher) relisting(namespace string) (pending []string) {
-	b := d.lock()
-	defer d.unlock()
-	for ref, t := range b.index.patterned[namespace] {
-		if t.relist && t.tries < maxTries {
-			pending = append(pending, ref.String()+": its patterns must be matched")
-		}
-	}
-	return pending
-}
-
-// writes are configs as the API server had them when they were asked for; those that are asked and not among found were absent.
+// writes are configs as the API server had them when they were asked for; nil stands for one that was absent.
 type writes struct {
 	began time.Time
-	found map[reloader.Config]live.Meta
-	asked map[scope]bool
-	alone map[reloader.Config]bool
+	metas map[reloader.Config]*live.Meta
 }
 
 // writesFor reads the metadata of all configs that workloads of a namespace may depend on.
 func (d *Dispatcher) writesFor(ctx context.Context, namespace string) (*writes, error) {
-	w := &writes{began: time.Now(), found: map[reloader.Config]live.Meta{}, asked: map[scope]bool{}, alone: map[reloader.Config]bool{}}
+	w := &writes{began: time.Now(), metas: map[reloader.Config]*live.Meta{}}
 	scopes, single := d.sourcesOf(namespace)
-	for s := range scopes {
+	for s, configs := range scopes {
 		listed, err := d.Configs.List(ctx, s.kind, s.namespace)
 		switch {
 		case apierrors.IsForbidden(err):
-			single = append(single, scopes[s]...)
+			single = append(single, configs...)
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("list %ss of %s: %w", s.kind, s.namespace, err)
 		}
-		w.asked[s] = true
+		for _, c := range configs {
+			w.metas[c] = nil
+		}
 		for c, meta := range listed {
-			w.found[c] = meta
+			w.metas[c] = &meta
 		}
 	}
 	for _, c := range single {
 		meta, err := d.Configs.Meta(ctx, c)
 		switch {
 		case err == nil:
-			w.found[c] = meta
-		case fateOf(err) == fateNever:
-			continue // the look cannot read it either
-		case !apierrors.IsNotFound(err):
+			w.metas[c] = &meta
+		case apierrors.IsNotFound(err):
+			w.metas[c] = nil
+		case fateOf(err) != fateNever: // the look cannot read it either
 			return nil, fmt.Errorf("read metadata of %s: %w", c, err)
 		}
-		w.alone[c] = true
 	}
 	return w, nil
 }
@@ -178,7 +165,6 @@ func (d *Dispatcher) outlook(namespace string, written *writes) (o Outlook) {
 	return o
 }
 
-// addOutlook adds what is left to do about t.
 func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Time) {
 	say := func(to *[]string, format string, args ...any) {
 		*to = append(*to, t.w.Ref().String()+": "+fmt.Sprintf(format, args...))
@@ -196,8 +182,11 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 			say(&o.Pending, "%s is not decided about", c)
 		}
 	}
-	for c := range written.found {
-		if len(t.plan.Patterns) > 0 && c.Namespace == t.w.Namespace && t.edges.Get(c) == nil && t.crowded == "" && t.plan.Matches(c) {
+	if t.relist && len(t.plan.Patterns) > 0 && t.tries < maxTries {
+		say(&o.Pending, "its patterns must be matched")
+	}
+	for c, meta := range written.metas {
+		if meta != nil && len(t.plan.Patterns) > 0 && c.Namespace == t.w.Namespace && t.edges.Get(c) == nil && t.crowded == "" && t.plan.Matches(c) {
 			say(&o.Pending, "%s, which its pattern matches, was not looked at", c)
 		}
 	}
@@ -218,11 +207,11 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 
 // late reports whether the newest look at c began before w was read, and found another write. A write that proves nothing calls for no look.
 func (w *writes) late(c reloader.Config, e *entry) bool {
-	if !w.asked[scopeOf(c)] && !w.alone[c] {
-		return false
-	}
-	meta, there := w.found[c]
+	meta, asked := w.metas[c]
+	there := meta != nil
 	switch {
+	case !asked:
+		return false
 	case !e.looked():
 		return true
 	case e.now.began.After(w.began):

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -9,49 +8,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 )
-
-// newest is the newest change of a config. Most are baselines, which consist of the object, its digest and the time.
-type newest struct {
-	uid, version string
-	digest       reloader.Digest
-	at           time.Time
-	// whole is any other change.
-	whole *reloader.Change
-}
-
-// newestOf returns what is kept of change, which is of c.
-func newestOf(cluster string, c reloader.Config, change reloader.Change) newest {
-	if change.Type == "" {
-		return newest{}
-	}
-	n := newest{uid: change.UID, version: change.ResourceVersion, digest: change.New, at: change.VerifiedAt}
-	if !reflect.DeepEqual(n.baseline(cluster, c), change) {
-		return newest{whole: &change}
-	}
-	return n
-}
-
-func (n newest) known() bool { return n.whole != nil || !n.at.IsZero() }
-
-func (n newest) baseline(cluster string, c reloader.Config) reloader.Change {
-	change := reloader.Change{
-		Cluster: cluster, Config: c, Type: reloader.ChangeBaseline, UID: n.uid, ResourceVersion: n.version, New: n.digest,
-		Source: reloader.SourceBaseline, VerifiedAt: n.at,
-	}
-	change.ID = reloader.ChangeID(change)
-	return change
-}
-
-// last returns the newest change of c; zero if none is known.
-func (e *entry) last(cluster string, c reloader.Config) reloader.Change {
-	switch {
-	case !e.newest.known():
-		return reloader.Change{}
-	case e.newest.whole != nil:
-		return *e.newest.whole
-	}
-	return e.newest.baseline(cluster, c)
-}
 
 // history makes changes of looks. A change is a line of the history: a config went from one digest to another. No decision depends on it.
 type history struct {
@@ -66,7 +22,7 @@ func (h *history) take(c reloader.Config, e *entry, before fact, told *reloader.
 	switch {
 	case changed:
 		h.remember(c, e, change)
-	case told != nil && !sameCandidates(told.Candidates, e.last(h.Cluster, c).Candidates):
+	case told != nil && !sameCandidates(told.Candidates, e.last.Candidates):
 		h.knowMore(c, e, *told)
 	case len(hints) > 0:
 		h.attributeLate(c, e, e.now, hints)
@@ -82,19 +38,14 @@ func (h *history) take(c reloader.Config, e *entry, before fact, told *reloader.
 // compare says what f, the newest look at c, is next to the last change of it: nothing new, or a change. before is the look before it, and told the change
 // that the owner of a config of another cluster reports.
 func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *reloader.Change, hints []reloader.Hint) (reloader.Change, bool) {
-	old := e.last(h.Cluster, c)
+	old := e.last
 	if told != nil {
 		return *told, told.ID != old.ID
 	}
 	if f.hidden || f.unread && !f.absent || f.Unproven && old.Present() {
 		return reloader.Change{}, false
 	}
-	known, now := old.Type != "", f.digest
-	if !old.New.Comparable(now) {
-		if i := slices.IndexFunc(f.older, func(o reloader.Digest) bool { return o.KeyID == old.New.KeyID }); i >= 0 {
-			now = f.older[i]
-		}
-	}
+	known := old.Type != ""
 	change := reloader.Change{
 		Cluster: h.Cluster, Config: c, UID: f.UID, ResourceVersion: f.ResourceVersion,
 		Old: old.New, New: f.digest, Source: reloader.SourceSweep, VerifiedAt: f.seen,
@@ -109,26 +60,23 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 		change.Type = reloader.ChangeCreated
 	case !known && len(hints) > 0:
 		change.Type = reloader.ChangeUpdated
-	case !known || !old.New.Comparable(now):
+	case !known || !old.New.Comparable(f.digest):
 		change.Type, change.Source, change.Old = reloader.ChangeBaseline, reloader.SourceBaseline, reloader.Digest{}
-	case !old.New.Equal(now):
+	case !old.New.Equal(f.digest):
 		change.Type = reloader.ChangeUpdated
 	case old.Type == reloader.ChangeDeleted:
 		change.Type = reloader.ChangeCreated
-	case !now.Equal(f.digest): // the same content under another key
-		change.Type, change.Source = reloader.ChangeBaseline, reloader.SourceBaseline
 	default:
 		h.metrics.Unchanged()
 		return change, false
 	}
 	if known {
-		change.Keys = digest.Diff(change.Old, now)
+		change.Keys = digest.Diff(change.Old, f.digest)
 	}
 	change.ID = reloader.ChangeID(change)
-	attributed := actor.Attribute(foundOf(change, f), e.fresh(hints), []actor.Attribution{actor.Recorded(old)})
-	change = attributed.On(change)
-	if drift, is := actor.Suspect(c, foundOf(change, f), attributed); is && change.Source == reloader.SourceSweep {
-		e.drifts = append(e.drifts, drift)
+	change = actor.Attribute(change, foundOf(change, f), e.fresh(hints), old)
+	if change.Source == reloader.SourceSweep {
+		e.drifts = append(e.drifts, actor.Drift{Config: c, ChangeID: change.ID, Found: change.VerifiedAt})
 	}
 	return change, true
 }
@@ -140,18 +88,14 @@ func anyCreates(hints []reloader.Hint) bool {
 func foundOf(c reloader.Change, f fact) actor.Found {
 	removed := slices.ContainsFunc(c.Keys, func(k reloader.KeyChange) bool { return k.Op == reloader.KeyRemoved })
 	return actor.Found{
-		ChangeID: c.ID, At: c.VerifiedAt, New: c.Old.IsZero(), KeyRemoved: removed || c.Type == reloader.ChangeDeleted,
+		New: c.Old.IsZero(), KeyRemoved: removed || c.Type == reloader.ChangeDeleted,
 		Manager: f.DataManager, Written: f.DataWritten, Created: f.Created,
 	}
 }
 
 // remember makes change the last of e, and has it stored.
 func (h *history) remember(c reloader.Config, e *entry, change reloader.Change) {
-	if e.before = nil; e.newest.known() {
-		last := e.last(h.Cluster, c)
-		e.before = []actor.Past{{Attribution: actor.Recorded(last), At: last.VerifiedAt}}
-	}
-	e.newest = newestOf(h.Cluster, c, change)
+	e.before, e.last = e.last, change
 	h.fleet.Touched(c)
 	if c.Cluster != "" {
 		return // its owner keeps its history
@@ -169,23 +113,22 @@ const maxUnstored = 16
 
 // attributeLate adds to the last change of c what hints say about its authors that came after it was found.
 func (h *history) attributeLate(c reloader.Config, e *entry, f fact, hints []reloader.Hint) {
-	last := e.last(h.Cluster, c)
+	last := e.last
 	if last.Type == "" || last.Type == reloader.ChangeBaseline || c.Cluster != "" {
 		return
 	}
-	later, more := actor.Late(actor.Recorded(last), foundOf(last, f), e.fresh(hints), e.before)
+	later, more := actor.Late(last, foundOf(last, f), e.fresh(hints), e.before)
 	if !more {
 		return
 	}
-	last = later.On(last)
-	e.unstored = append(e.unstored, last)
+	e.unstored = append(e.unstored, later)
 	h.changeQ.Add(c)
-	h.knowMore(c, e, last)
+	h.knowMore(c, e, later)
 }
 
 // knowMore takes what has become known about the authors of the last change of c, and has it added to what is on record of the reloads that it has caused.
 func (h *history) knowMore(c reloader.Config, e *entry, change reloader.Change) {
-	e.newest = newestOf(h.Cluster, c, change)
+	e.last = change
 	for _, t := range h.index.byConfig[c] {
 		waits := false
 		for i, known := range t.edges.Get(c).changes {
@@ -232,7 +175,6 @@ func (e *entry) toStore() (reloader.Change, bool) {
 	return e.unstored[0], true
 }
 
-// stored notes that the stream has the change of that ID.
 func (e *entry) stored(id string) {
 	if e != nil && len(e.unstored) > 0 && e.unstored[0].ID == id {
 		if e.unstored = e.unstored[1:]; len(e.unstored) == 0 {

@@ -95,7 +95,7 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 // explained returns the changes of c that v, a note about t, is the end of.
 func (b *board) explained(t *tracked, c reloader.Config, v plan.Verdict) []reloader.Change {
 	e, known := t.edges.Get(c), b.configs.of(c)
-	last := known.last(b.Cluster, c)
+	last := known.last
 	if e.behind && v.Reason != "" {
 		return e.changes
 	}
@@ -110,7 +110,6 @@ func (b *board) explained(t *tracked, c reloader.Config, v plan.Verdict) []reloa
 	return nil
 }
 
-// concludeRequest records that a requested roll came to nothing.
 func (b *board) concludeRequest(s *sitting, why reloader.Reason) {
 	s.t.state.Requested = reloader.ValueID(s.requested)
 	b.states.change(s.w.Ref())

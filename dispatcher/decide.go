@@ -20,20 +20,17 @@ import (
 // decider decides about dependencies, and reads what that takes.
 type decider struct{ *looker }
 
-// decide decides about the configs of s. One that cannot be read has no verdict, and rests; the others do not wait for it. It returns the error of the first of those by name.
+// decide decides about the configs of s. One that cannot be read has no verdict, and rests; the others do not wait for it. It returns the error of one of those.
 func (d *decider) decide(ctx context.Context, s *sitting) (map[reloader.Config]plan.Verdict, error) {
 	verdicts := map[reloader.Config]plan.Verdict{}
 	evidence := &evidence{d: d, s: s}
 	var failed error
-	var first reloader.Config
 	// In another order each time, as a map has it: workloads that depend on the same thousand configs would otherwise wait for each other at every
 	// one of them, since one look at a time serves all.
 	for c := range s.configs {
 		v, err := d.decideOne(ctx, s, c, evidence)
 		if err != nil {
-			if failed == nil || c.Compare(first) < 0 {
-				failed, first = err, c
-			}
+			failed = err
 			d.lock().postpone(s.t, c, err)
 			d.unlock()
 			continue
@@ -68,7 +65,7 @@ func (d *decider) decideOne(ctx context.Context, s *sitting, c reloader.Config, 
 		v := plan.Decide(k)
 		d.Logger.Debug("decided", "workload", s.w.Ref().String(), "config", c.String(), "rule", v.Rule, "do", v.Do, "reason", v.Reason, "need", v.Need, "entry", k.Entry, "live", k.Live.Write)
 		if v.Do != plan.Ask {
-			return v, d.begins(k, v)
+			return v, nil
 		}
 		k, err = ev.add(ctx, k, v)
 	}
@@ -110,9 +107,8 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	}
 	k.First = plan.FirstOf(w, c, b.states.born)
 	k.First.Taken = taken(w, f)
-	k.First.Joined = !k.AsOf.IsZero() && k.AsOf.Before(k.First.Written)
 	if k.Live.Shrunk = k.First.Taken; k.Known {
-		k.Live.Shrunk = shrunk(e, e.last(b.Cluster, c), k)
+		k.Live.Shrunk = shrunk(e, e.last, k)
 	}
 	if !slices.Contains(t.plan.Names, c) {
 		k.First.Listed = t.state.Listed
@@ -135,16 +131,6 @@ func shrunk(e *entry, last reloader.Change, k plan.Case) bool {
 // no field was given a value since.
 func taken(w *workload.Workload, f fact) bool {
 	return !f.absent && !f.touched.IsZero() && newerVersion(f.ResourceVersion, w.ResourceVersion) && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
-}
-
-// begins returns an error if v lets a workload begin with what the owner of a config of another cluster told to a user who asked earlier.
-func (d *decider) begins(k plan.Case, v plan.Verdict) error {
-	if k.Config.Cluster == "" || k.Known && !k.Entry.Out || v.Do != plan.Note {
-		return nil
-	}
-	b := d.lock()
-	defer d.unlock()
-	return b.configs.of(k.Config).now.unanswered
 }
 
 // asAbsent reports whether c, which cannot be read for a reason that does not pass, is nothing to t but a config that does not exist: it is of another
@@ -200,10 +186,9 @@ func (b *board) postpone(t *tracked, c reloader.Config, err error) {
 type evidence struct {
 	d    *decider
 	s    *sitting
-	pods *applied.Pods
+	pods *workload.Pods
 }
 
-// add returns k with the evidence that v asks for.
 func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.Case, error) {
 	d, s := ev.d, ev.s
 	switch v.Need {
@@ -224,7 +209,7 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 		return k, nil
 	case applied.NeedPods:
 		if v.Rule == "podsNewer" && !d.mayBeNewer(s, k) {
-			k.Pods = &applied.Pods{}
+			k.Pods = &workload.Pods{}
 			return k, nil
 		}
 		if ev.pods == nil {
@@ -232,7 +217,7 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 			if err != nil && !apierrors.IsNotFound(err) {
 				return k, fmt.Errorf("read pods of %s: %w", s.w.Ref(), err)
 			}
-			ev.pods = plan.PodsOf(pods)
+			ev.pods = &pods
 		}
 		k.Pods = ev.pods
 		return k, nil
@@ -262,5 +247,5 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 func (d *decider) contentBefore(c reloader.Config) reloader.Digest {
 	b := d.lock()
 	defer d.unlock()
-	return b.configs.of(c).last(b.Cluster, c).Old
+	return b.configs.of(c).last.Old
 }

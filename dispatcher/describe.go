@@ -15,7 +15,6 @@ type scribe struct {
 	configs configs
 }
 
-// record says what is known about t.
 func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 	r := reloader.WorkloadRecord{
 		Cluster:   x.Cluster,
@@ -56,7 +55,6 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 	return r
 }
 
-// edge says what is known about the dependency of t on c.
 func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 	e := t.edges.Get(c)
 	known := x.configs.of(c)
@@ -86,11 +84,7 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 
 // wholeSum returns the digest in the history that begins with sum.
 func wholeSum(sum string, e *entry) string {
-	known := []string{e.newest.digest.Sum}
-	if change := e.newest.whole; change != nil {
-		known = []string{change.New.Sum, change.Old.Sum}
-	}
-	for _, whole := range known {
+	for _, whole := range []string{e.last.New.Sum, e.last.Old.Sum} {
 		if sum != "" && strings.HasPrefix(whole, sum) {
 			return whole
 		}

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,25 +46,6 @@ func TestMarksOfTools(t *testing.T) {
 			env := template.Spec.Containers[0].Env
 			if hash := template.Annotations[mark.HashKey]; len(template.Annotations) != 1 || hash == "" || len(env) != 1 || env[0].Name != mark.HashEnv || env[0].Value != hash {
 				t.Errorf("annotations %v, variables %v", template.Annotations, env)
-			}
-		},
-		// A config that is deleted and made again while the mark is made of it takes neither the workload with it nor what waits for it.
-		"joint mark of what goes away": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.give("more", "1")
-			w.deploy("web", waveLists+`, wave.pusher.com/extra-configmaps: "more"`, "app")
-			w.settled()
-			w.edited("2", 1)
-			var away atomic.Bool
-			w.failing(func(verb, ref string) error {
-				if verb == "get" && strings.HasSuffix(ref, "/more") && away.CompareAndSwap(false, true) {
-					return notFound("ConfigMap/more")
-				}
-				return nil
-			})
-			w.edited("3", 2)
-			if !away.Load() {
-				t.Error("nobody read the other config")
 			}
 		},
 	})
@@ -173,8 +152,6 @@ func (w *world) annotateKept(key, value string) {
 	w.t.Helper()
 	w.must(w.patch(alice, kept, "application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)))
 }
-
-func noAnswer(string) error { return nil }
 
 // TestConsent: what other namespaces share, or not.
 func TestConsent(t *testing.T) {

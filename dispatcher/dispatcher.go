@@ -69,8 +69,6 @@ type Settings struct {
 	HotReload            HotReload
 	// CountByNamespace adds a metric with a series for each namespace with rolls.
 	CountByNamespace bool
-	// Workers is how many workloads are worked on at once; 32 if zero.
-	Workers int
 }
 
 // HotReload is how running pods take new content without a restart.
@@ -82,10 +80,10 @@ type HotReload struct {
 }
 
 const (
-	defaultWorkers = 32
-	lookers        = 16
-	recorders      = 32
-	resumers       = 8
+	workers   = 32
+	lookers   = 16
+	recorders = 32
+	resumers  = 8
 )
 
 // Dispatcher runs the line from hints to records for one cluster. Make it with New, feed it workloads with Track and Forget, call Run, and from
@@ -101,11 +99,8 @@ type Dispatcher struct {
 
 // New returns a Dispatcher that does nothing yet.
 func New(o Options) *Dispatcher {
-	if o.Workers <= 0 {
-		o.Workers = defaultWorkers
-	}
 	shared := &common{Options: o, queues: newQueues()}
-	shared.workers = newFair(o.Workers, shared.workloadQ)
+	shared.workers = newFair(workers, shared.workloadQ)
 	known := newMemory(shared)
 	looks := &looker{common: shared, memory: known, flight: &flight{locks: map[reloader.Config]*flightLock{}}}
 	d := &Dispatcher{
@@ -148,7 +143,7 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 	defer d.unlock()
 	b.states.texts, b.states.born = entries, born
 	for c, stored := range changes {
-		b.configs[c] = &entry{newest: newestOf(d.Cluster, c, stored)}
+		b.configs[c] = &entry{last: stored}
 	}
 	for _, r := range recorded {
 		b.records.earlier[r.Workload] = r
@@ -175,10 +170,9 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(working, &settle, 2, d.ledgerQ, func(namespace string) time.Duration { return d.keepStates(working, namespace) })
 	attend := d.workers.among(func(ref reloader.WorkloadRef) time.Duration { return d.roller.attend(working, ref) }, d.late)
 	resume := newFair(resumers, d.owedQ).among(func(ref reloader.WorkloadRef) time.Duration { return d.debts.pay(working, ref) }, func(reloader.WorkloadRef) time.Duration { return 0 })
-	work(ctx, &begin, d.Workers, d.workloadQ, attend)
+	work(ctx, &begin, workers, d.workloadQ, attend)
 	work(ctx, &begin, resumers, d.owedQ, resume)
 	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
-	work(ctx, &begin, 1, d.scopeQ, func(s scope) time.Duration { return d.again(ctx, s) })
 	work(ctx, &begin, lookers, d.configQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
 	if d.first(ctx) == nil {
@@ -191,7 +185,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	// A call to a lost API server or NATS must not block the end; the next start computes unfinished work again.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.scopeQ, d.configQ)
+	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.configQ)
 	_ = begin.Wait()
 	d.storeRest()
 	d.shutDown(d.recordQ, d.changeQ, d.ledgerQ)

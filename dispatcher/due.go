@@ -89,10 +89,12 @@ func (g *gate) hold(t *tracked, hold reloader.Hold, now time.Time) time.Duration
 	if t.hold.DeadLetter() {
 		return wait
 	}
-	hold = turn.Continue(hold, t.hold, now)
 	another := t.hold == nil || t.hold.Reason != hold.Reason
 	if another {
+		hold.Since = now
 		g.metrics.Held(hold.Reason)
+	} else {
+		hold.Since = t.hold.Since
 	}
 	if another || t.hold.Message != hold.Message || !t.hold.Due.Equal(hold.Due) {
 		g.recordQ.Add(t.w.Ref())

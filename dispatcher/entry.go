@@ -15,11 +15,10 @@ type entry struct {
 	// now is the newest look, and past are the looks before it that found other writes, the oldest first.
 	now  fact
 	past []fact
-	// newest is the newest change in the history. unstored are changes that are not in the stream yet.
-	newest newest
-	// before is what is known of the changes before last: the one right before it, if this process has seen that.
-	before   []actor.Past
-	unstored []reloader.Change
+	// last is the newest change in the history; zero if none is known. before is the one before, if this process has seen that. unstored are changes
+	// that are not in the stream yet.
+	last, before reloader.Change
+	unstored     []reloader.Change
 	// heard has the requests that looks have answered, and drifts the changes that no hint has led to yet.
 	heard  actor.Heard
 	drifts []actor.Drift
@@ -42,8 +41,6 @@ type fact struct {
 	began, seen time.Time
 	// touched is when the newest write that a hint reports happened.
 	touched time.Time
-	// unanswered says that the owner of a config of another cluster told this to a user who asked earlier.
-	unanswered error
 }
 
 // maxPast bounds the looks that are remembered of one config.
@@ -79,7 +76,7 @@ func (f fact) is(meta live.Meta) bool {
 // sameAs reports whether o found the same write, and no more of it.
 func (f fact) sameAs(o fact) bool {
 	switch {
-	case f.began.IsZero() || (f.unanswered == nil) != (o.unanswered == nil) || f.absent != o.absent || f.unread != o.unread || f.hidden != o.hidden:
+	case f.began.IsZero() || f.absent != o.absent || f.unread != o.unread || f.hidden != o.hidden:
 		return false
 	case f.absent:
 		return true
@@ -105,9 +102,6 @@ func (e *entry) see(f fact, hints []reloader.Hint) fact {
 		slim := e.now
 		slim.Annotations, slim.Labels, slim.marks = nil, nil, nil
 		e.past = append(slices.Clip(e.past[max(0, len(e.past)-maxPast+1):]), slim)
-	}
-	if n := e.newest; n.uid == f.UID && n.version == f.ResourceVersion {
-		f.UID, f.ResourceVersion = n.uid, n.version // one copy of each
 	}
 	e.now = f
 	return f

@@ -46,8 +46,6 @@ type cluster struct {
 	terminating bool
 	// lag has the workloads that the watch is late with.
 	lag []reloader.WorkloadRef
-	// patched is called after a dispatcher's patch was committed and before it is answered.
-	patched func()
 
 	// watch gets every workload that is written, nil for one that is gone, in order. Nobody else calls it.
 	watch func(ref scenario.Ref, obj scenario.Typed)
@@ -63,7 +61,6 @@ func newCluster() *cluster {
 		waiting:   map[scenario.Ref]bool{},
 		fail:      func(string, string) error { return nil },
 		requests:  map[string]int{},
-		patched:   func() {},
 		watch:     func(scenario.Ref, scenario.Typed) {},
 		audit:     func(reloader.Hint) {},
 	}
@@ -190,9 +187,6 @@ func edited(ref scenario.Ref, old scenario.Typed, edit func([]byte, scenario.Typ
 	obj.SetGeneration(old.GetGeneration())
 	obj.SetResourceVersion(old.GetResourceVersion())
 	obj.SetManagedFields(old.GetManagedFields())
-	if frozen(old) && !sameData(old, obj) {
-		return nil, unprocessable("%s is immutable", ref)
-	}
 	return obj, nil
 }
 

@@ -160,7 +160,6 @@ func (c client) Roll(ctx context.Context, w *workload.Workload, r mark.Roll) (*w
 	if err != nil {
 		return nil, err
 	}
-	c.patched()
 	obj, ok := c.read(ref)
 	if !ok {
 		return nil, notFound(ref)

@@ -16,12 +16,10 @@ import (
 type store struct {
 	mu      sync.Mutex
 	changes map[reloader.Config][]byte
-	history [][]byte
 	records map[reloader.WorkloadRef][]byte
 	reloads [][]byte
 	// lostChanges and lostRecords are the errors of the two, nil if they work.
 	lostChanges, lostRecords error
-	problems                 []string
 	announced                []reloader.Reload
 	// puts counts the records that were stored.
 	puts int
@@ -89,7 +87,7 @@ func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (ch
 
 // AppendChange appends.
 func (s *store) AppendChange(_ context.Context, c reloader.Change) error {
-	return s.work(&s.lostChanges, func() { s.changes[c.Config], s.history = encode(c), append(s.history, encode(c)) })
+	return s.work(&s.lostChanges, func() { s.changes[c.Config] = encode(c) })
 }
 
 // LoadWorkloads returns every record.
@@ -144,15 +142,11 @@ func (s *store) Announce(_ *workload.Workload, r reloader.Reload) {
 	s.announced = append(s.announced, r)
 }
 
-// Stalled is as Complain.
-func (s *store) Stalled(w *workload.Workload, problem string) { s.Complain(w, problem) }
+// Stalled says nothing.
+func (*store) Stalled(*workload.Workload, string) {}
 
-// Complain takes note of a problem.
-func (s *store) Complain(w *workload.Workload, problem string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.problems = append(s.problems, w.Name+": "+problem)
-}
+// Complain says nothing.
+func (*store) Complain(*workload.Workload, string) {}
 
 // reloadsOf returns the reloads of a workload, oldest first, each as it was recorded last.
 func (s *store) reloadsOf(ref reloader.WorkloadRef) []reloader.Reload {
@@ -172,25 +166,6 @@ func (s *store) reloadsOf(ref reloader.WorkloadRef) []reloader.Reload {
 		}
 	}
 	return found
-}
-
-// changesOf returns the newest change of a config, and how many there were of each type.
-func (s *store) changesOf(c reloader.Config) (reloader.Change, map[reloader.ChangeType]int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	types, ids := map[reloader.ChangeType]int{}, map[string]bool{}
-	var last reloader.Change
-	for _, data := range s.history {
-		change := decode[reloader.Change](data)
-		if change.Config != c {
-			continue
-		}
-		if last = change; !ids[change.ID] { // a later word about a change is not another one
-			ids[change.ID] = true
-			types[change.Type]++
-		}
-	}
-	return last, types
 }
 
 // recordOf returns the record of a workload.

@@ -140,40 +140,23 @@ func (c *cluster) report(ref scenario.Ref, verb reloader.Verb, by reloader.Actor
 	})
 }
 
-// fieldSet is what the managed fields say of one manager.
-type fieldSet map[string]any
-
-// manage puts by into the managed fields. There is one time for all that a manager writes, and it moves with each of their writes. An
-// annotation of a workload belongs to anyone who gave it its value. Who only takes keys of a config away owns nothing more than before.
+// manage puts by first into the managed fields. There is one time for all that a manager writes, and it moves with each of their writes. Who only takes keys
+// of a config away owns nothing more than before.
 func manage(old, obj scenario.Typed, by reloader.Actor, data bool) {
 	if data && takenAway(old, obj) {
 		return
 	}
-	now := metav1.Now().Rfc3339Copy()
-	mine, written := fieldSet{}, annotated(old, obj)
-	var others []metav1.ManagedFieldsEntry
-	for _, e := range obj.GetManagedFields() {
-		fields := fieldsOf(e)
-		if e.Manager == by.FieldManager {
-			mine = fields
-			continue
-		}
-		for _, key := range written {
-			delete(fields.under("f:metadata").under("f:annotations"), "f:"+key)
-		}
-		e.FieldsV1 = fields.raw()
-		others = append(others, e)
-	}
+	others := slices.DeleteFunc(slices.Clone(obj.GetManagedFields()), func(e metav1.ManagedFieldsEntry) bool {
+		mine := e.Manager == by.FieldManager
+		data = data || mine && strings.Contains(e.FieldsV1.GetRawString(), "f:data")
+		return mine
+	})
+	now, fields := metav1.Now().Rfc3339Copy(), `{"f:metadata":{}}`
 	if data {
-		mine.add("f:data")
-	} else {
-		mine.add("f:metadata")
-	}
-	for _, key := range written {
-		mine.add("f:metadata").add("f:annotations").add("f:" + key)
+		fields = `{"f:metadata":{},"f:data":{}}`
 	}
 	obj.SetManagedFields(append([]metav1.ManagedFieldsEntry{{
-		Manager: by.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &now, FieldsV1: mine.raw(),
+		Manager: by.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &now, FieldsV1: metav1.NewFieldsV1(fields),
 	}}, others...))
 }
 
@@ -192,55 +175,6 @@ func takenAway(old, obj scenario.Typed) bool {
 	return len(now.Data) < len(was.Data) && len(now.BinaryData) == 0
 }
 
-// annotated returns the annotations of a workload that are not as they were.
-func annotated(old, obj scenario.Typed) []string {
-	var keys []string
-	if scenario.Template(obj) == nil {
-		return nil
-	}
-	for key, value := range obj.GetAnnotations() {
-		if old == nil || old.GetAnnotations()[key] != value {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-func fieldsOf(e metav1.ManagedFieldsEntry) fieldSet {
-	s := fieldSet{}
-	if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &s); err != nil {
-		panic(err)
-	}
-	return s
-}
-
-func (s fieldSet) raw() *metav1.FieldsV1 {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		panic(err)
-	}
-	return metav1.NewFieldsV1(string(raw))
-}
-
-// under returns what s has under key; nil if nothing.
-func (s fieldSet) under(key string) fieldSet {
-	switch inner := s[key].(type) {
-	case map[string]any:
-		return inner
-	case fieldSet:
-		return inner
-	}
-	return nil
-}
-
-// add puts key into s, if it is not there, and returns what s has under it.
-func (s fieldSet) add(key string) fieldSet {
-	if s.under(key) == nil {
-		s[key] = fieldSet{}
-	}
-	return s.under(key)
-}
-
 func normalise(obj scenario.Typed) {
 	s, ok := obj.(*corev1.Secret)
 	if !ok || len(s.StringData) == 0 {
@@ -253,16 +187,6 @@ func normalise(obj scenario.Typed) {
 		s.Data[k] = []byte(v)
 	}
 	s.StringData = nil
-}
-
-func frozen(obj scenario.Typed) bool {
-	switch o := obj.(type) {
-	case *corev1.ConfigMap:
-		return o.Immutable != nil && *o.Immutable
-	case *corev1.Secret:
-		return o.Immutable != nil && *o.Immutable
-	}
-	return false
 }
 
 func sameData(a, b scenario.Typed) bool {

@@ -149,13 +149,6 @@ func webNamed(name string) reloader.WorkloadRef {
 	return ref
 }
 
-// starting has pods take that long to start from now on.
-func (w *world) starting(takes time.Duration) {
-	w.cluster.mu.Lock()
-	defer w.cluster.mu.Unlock()
-	w.podStart = takes
-}
-
 // copyOf returns web as it is.
 func (w *world) copyOf() *appsv1.Deployment {
 	w.t.Helper()
@@ -173,25 +166,3 @@ func (w *world) undo(to *appsv1.Deployment) {
 }
 
 var errLost = errors.New("connection lost")
-
-// allNew is what a controller says of a Deployment with one replica that has rolled out.
-const allNew = `"replicas":1,"updatedReplicas":1,"availableReplicas":1,"conditions":null`
-
-// say has the controller of a Deployment say that it has seen its template, in which revision, and how far it is.
-func (w *world) say(ref scenario.Ref, revision int, status string) {
-	w.t.Helper()
-	controller := reloader.Actor{User: "controller", FieldManager: "kube-controller-manager"}
-	w.must(w.patch(controller, ref, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"%d"}}}`, revision)))
-	g, err := w.Generation(w.t.Context(), ref)
-	w.must(err)
-	w.must(w.patch(controller, ref, types.MergePatchType, fmt.Appendf(nil, `{"status":{"observedGeneration":%d,%s}}`, g, status)))
-	w.pass(time.Second)
-}
-
-// image changes the template of a Deployment, as its owner would.
-func (w *world) image(ref scenario.Ref, image string) {
-	w.t.Helper()
-	w.must(w.patch(bob, ref, types.StrategicMergePatchType,
-		fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, image)))
-	w.pass(time.Second)
-}

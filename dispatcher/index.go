@@ -81,7 +81,6 @@ func (x *index) unlink(t *tracked, c reloader.Config) {
 	x.leave(t, c)
 }
 
-// leave takes t from those that depend on c.
 func (x *index) leave(t *tracked, c reloader.Config) {
 	if x.byConfig[c] = slices.DeleteFunc(x.byConfig[c], func(o *tracked) bool { return o == t }); len(x.byConfig[c]) == 0 {
 		delete(x.byConfig, c)

@@ -45,7 +45,7 @@ func (i *intake) of(c reloader.Config) *letters {
 	return i.letters[c]
 }
 
-// open returns the letters about c, which is being looked at from now on until close.
+// open returns the letters about c, which is being looked at from now on.
 func (i *intake) open(c reloader.Config) *letters {
 	l := i.letters[c]
 	if l == nil {
@@ -56,12 +56,9 @@ func (i *intake) open(c reloader.Config) *letters {
 	return l
 }
 
-func (i *intake) close(c reloader.Config) { delete(i.looking, c) }
-
 // unanswered reports whether a look at c is due or under way because of hints.
 func (i *intake) unanswered(c reloader.Config) bool { return i.looking[c] || i.letters[c] != nil }
 
-// all returns every hint.
 func (l *letters) all() []reloader.Hint {
 	all := slices.Clone(l.hints)
 	for _, del := range l.deliveries {
@@ -122,7 +119,7 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	d.fleet.Touched(c)
 	err := errors.Join(errs...)
 	b = d.lock()
-	b.intake.close(c)
+	delete(b.intake.looking, c)
 	if err != nil {
 		again := b.intake.of(c)
 		again.due = true
@@ -185,22 +182,13 @@ func (b *board) needed(c reloader.Config) bool {
 	return len(b.index.byConfig[c]) > 0 || b.fleet.Exports(c)
 }
 
-// trim forgets configs that are no longer needed, and the room of what only a start needs: a map does not shrink by itself.
+// trim forgets configs that are no longer needed.
 func (b *board) trim() {
-	b.states.texts, b.records.earlier, b.intake.letters = fitted(b.states.texts), fitted(b.records.earlier), fitted(b.intake.letters)
 	for c, e := range b.configs {
 		if !b.needed(c) && len(e.unstored) == 0 && !b.intake.unanswered(c) {
 			delete(b.configs, c)
 		}
 	}
-}
-
-// fitted returns m, or a new map if it is empty.
-func fitted[K comparable, V any](m map[K]V) map[K]V {
-	if len(m) > 0 {
-		return m
-	}
-	return map[K]V{}
 }
 
 // unsureFor returns for how long a request behind hints may still be carried out, although it was answered; 0 if none may.

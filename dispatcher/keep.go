@@ -76,11 +76,7 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Durat
 	if err == nil {
 		return 0
 	}
-	line := []any{"workload", ref.String(), "error", err}
-	if stored < len(waiting) {
-		line = append(line, "reload", waiting[stored].reload.ID, "changes", changesOf(waiting[stored].reload.Causes))
-	}
-	d.Logger.Warn("the record of a workload is not stored yet", line...)
+	d.Logger.Warn("the record of a workload is not stored yet", "workload", ref.String(), "error", err)
 	return again
 }
 
@@ -101,7 +97,6 @@ func (d *keeper) storeRecord(ctx context.Context, r reloader.WorkloadRecord, rec
 	return nil
 }
 
-// storeReloads appends reloads, and returns how many it got through.
 func (d *keeper) storeReloads(ctx context.Context, waiting []finished) (int, error) {
 	for i, f := range waiting {
 		r, news, err := d.completed(ctx, f)
@@ -142,7 +137,6 @@ func (d *keeper) completed(ctx context.Context, f finished) (reloader.Reload, bo
 	return last, ok && last.ID == r.ID, nil // otherwise something else has followed
 }
 
-// storeChanges appends the changes of c that are not in the stream yet.
 func (d *keeper) storeChanges(ctx context.Context, c reloader.Config) time.Duration {
 	for {
 		change, waits := d.lock().configs[c].toStore()

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -88,17 +87,12 @@ func (x *scribe) hasTwin(t *tracked, c reloader.Config) bool {
 	clause := t.decide(c, x.configs.of(c).now).Clause
 	for _, kind := range reloader.ConfigKinds {
 		twin := reloader.Config{Kind: kind, Namespace: c.Namespace, Name: c.Name}
-		known := x.configs[twin]
-		looked := known.looked()
-		var f fact
-		if looked {
-			f = known.now
-		}
-		shown := t.shows(twin, f)
-		if _, edge := t.edges.Find(twin); twin == c || !edge || shown && !looked || t.decide(twin, f).Clause != clause {
+		if twin == c || t.edges.Get(twin) == nil {
 			continue
 		}
-		if shown && !f.absent || reloader.Config.Compare(twin, c) < 0 {
+		f := x.configs.of(twin).now
+		shown := t.shows(twin, f)
+		if (!shown || x.configs[twin].looked()) && t.decide(twin, f).Clause == clause && (shown && !f.absent || twin.Compare(c) < 0) {
 			return true
 		}
 	}
@@ -112,11 +106,7 @@ func (x *scribe) nearConfig(w *workload.Workload, c reloader.Config) string {
 	}
 	var used []string
 	for o := range w.Template.References.All() {
-		switch known := x.configs[o]; {
-		case known.looked() && known.now.absent || o == c:
-		case o.Name == c.Name && o.Kind != c.Kind:
-			return fmt.Sprintf("the %s of that name, which the pod template uses", o.Kind)
-		case o.Kind == c.Kind:
+		if known := x.configs[o]; o.Kind == c.Kind && o != c && !(known.looked() && known.now.absent) {
 			used = append(used, o.Name)
 		}
 	}
@@ -138,15 +128,10 @@ func nearKey(keys []string, f fact) string {
 // maxUnreadable bounds the configs that the record of a workload names as unreadable.
 const maxUnreadable = 5
 
-// unreadable returns what t asks for and cannot be read.
 func (x *scribe) unreadable(t *tracked) (found []reloader.Missing) {
 	for c := range t.edges.All() {
 		known := x.configs.of(c)
 		foreign := c.Cluster == "" && c.Namespace != t.w.Namespace
-		if w, begun := t.state.Writes.Find(c); known.now.unanswered != nil && (!begun || w.Out) && len(found) < maxUnreadable {
-			found = append(found, reloader.Missing{Config: c, Unreadable: known.now.unanswered.Error()})
-			continue
-		}
 		if known.unreadable != "" && len(found) < maxUnreadable && (!foreign || t.shows(c, known.now)) {
 			found = append(found, reloader.Missing{Config: c, Unreadable: known.unreadable})
 		}

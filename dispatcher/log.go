@@ -23,7 +23,6 @@ func (d *common) logChange(c reloader.Change) {
 		"actors", actorsOf(c.Candidates))
 }
 
-// logReload logs a decision about a workload.
 func (d *common) logReload(r reloader.Reload) {
 	configs := each(r.Causes, func(c reloader.Cause) string { return c.Config.String() })
 	var candidates []reloader.Candidate
@@ -34,7 +33,6 @@ func (d *common) logReload(r reloader.Reload) {
 		"configs", configs, "actors", actorsOf(candidates), "strategy", r.Strategy, "requested", r.Requested)
 }
 
-// logRollout tells what became of a reload.
 func (d *common) logRollout(ref reloader.WorkloadRef, r *rollout.Rollout) {
 	line := []any{"workload", ref.String(), "result", r.State.Result, "reload", r.ID, "message", r.State.Message}
 	if r.Reload != nil {
@@ -43,7 +41,6 @@ func (d *common) logRollout(ref reloader.WorkloadRef, r *rollout.Rollout) {
 	d.Logger.Info("rollout", line...)
 }
 
-// logFailed logs a failed attempt to roll a workload.
 func (d *common) logFailed(r reloader.Reload, attempts int) {
 	line := []any{"workload", r.Workload.String(), "reason", r.Outcome, "attempt", attempts, "error", r.Message}
 	if len(r.Causes) > 0 {

@@ -58,11 +58,6 @@ func (d *looker) lookLocked(ctx context.Context, c reloader.Config, hints []relo
 	var f fact
 	var told *reloader.Change
 	var err error
-	if c.Cluster == "" && d.fleet.Exports(c) {
-		if err := d.recall(ctx, c); err != nil {
-			return fact{}, err
-		}
-	}
 	if c.Cluster != "" {
 		f, told, err = d.lookAbroad(ctx, c)
 	} else {
@@ -83,24 +78,22 @@ func (d *looker) lookAbroad(ctx context.Context, c reloader.Config) (fact, *relo
 	if err := d.fleet.AskOwn(ctx, c); err != nil {
 		d.Logger.Warn("a config that is followed in its own cluster could not be looked at", "config", c.String(), "error", err)
 	}
-	told, err := d.fleet.Newest(c)
+	change, err := d.fleet.Newest(c)
 	if err != nil {
 		return fact{}, nil, err
 	}
-	change := told.Change
 	f := fact{
 		Meta:   live.Meta{UID: change.UID, ResourceVersion: change.ResourceVersion},
 		digest: change.New, marks: &dialect.Values{}, began: began, seen: time.Now(), absent: !change.Present(),
-		unanswered: told.Unanswered,
 	}
 	return f, &change, nil
 }
 
 // recall reads the last change of c from the history, if it was forgotten while no workload used c. Clusters that follow c get the earlier content.
 func (d *looker) recall(ctx context.Context, c reloader.Config) error {
-	known := d.lock().configs.of(c).newest.known()
+	known := d.lock().configs.of(c).last
 	d.unlock()
-	if known {
+	if known.Type != "" {
 		return nil
 	}
 	last, found, err := d.History.LatestChange(ctx, d.Cluster, c)
@@ -109,8 +102,8 @@ func (d *looker) recall(ctx context.Context, c reloader.Config) error {
 	}
 	b := d.lock()
 	defer d.unlock()
-	if e := b.configs.of(c); !e.newest.known() {
-		e.newest = newestOf(d.Cluster, c, last)
+	if e := b.configs.of(c); e.last.Type == "" {
+		e.last = last
 	}
 	return nil
 }

@@ -33,15 +33,12 @@ func (d *payer) note(w *workload.Workload, p *dialect.Plan) {
 	pause, ref := p.Chosen.Pause, w.Ref()
 	b := d.lock()
 	defer d.unlock()
-	_, known := b.paused[ref]
 	switch {
 	case !pause.Begun:
 		delete(b.paused, ref)
 		return
 	case !d.DryRun:
 		d.owedQ.AddAfter(ref, pauseLeft(pause, time.Now()))
-	case !known:
-		d.Logger.Warn("a dry run does not end the pause of a workload", "workload", ref.String(), "until", pause.Until)
 	}
 	b.paused[ref] = pausing{w: w}
 }
@@ -56,7 +53,6 @@ func (d *payer) abandon(ref reloader.WorkloadRef) {
 	}
 }
 
-// pay ends the pause of a workload that is due.
 func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	p, known := d.lock().paused[ref]
 	d.unlock()

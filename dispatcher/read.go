@@ -19,7 +19,7 @@ import (
 // since the last look, the content is read at once. whole asks for the content with its marks in any case.
 func (d *looker) read(ctx context.Context, c reloader.Config, hints []reloader.Hint, whole bool) (fact, error) {
 	e := d.lock().configs.of(c)
-	known, last := e.now, e.last(d.Cluster, c)
+	known, last := e.now, e.last
 	d.unlock()
 	var f fact
 	var err error
@@ -96,7 +96,6 @@ func (d *looker) readMeta(ctx context.Context, c reloader.Config, hinted bool) (
 	return fact{Meta: meta, absent: err != nil, began: began, seen: time.Now()}, nil
 }
 
-// readContent reads c with its content.
 func (d *looker) readContent(ctx context.Context, c reloader.Config) (fact, error) {
 	began := time.Now()
 	obj, err := d.get(ctx, c)

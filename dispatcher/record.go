@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/rollout"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -36,7 +35,6 @@ const recordDelay = 50 * time.Millisecond
 // maxFinished bounds the reloads of one workload that wait for NATS to come back.
 const maxFinished = 50
 
-// finish has r recorded.
 func (r *records) finish(w *workload.Workload, reload reloader.Reload) {
 	r.metrics.Decided(reload.Outcome)
 	r.add(finished{w: w, reload: reload})
@@ -83,9 +81,7 @@ func (b *board) recordNews(t *tracked) {
 func printOf(r reloader.WorkloadRecord) uint64 {
 	r.UpdatedAt = time.Time{}
 	said := fnv.New64a()
-	if err := json.NewEncoder(said).Encode(r); err != nil {
-		return 0
-	}
+	_ = json.NewEncoder(said).Encode(r) // texts, numbers and times
 	return said.Sum64()
 }
 
@@ -111,19 +107,4 @@ func (b *board) adoptRecord(t *tracked) {
 	if r.Rollout != nil {
 		t.rollout = rollout.Recorded(r.LastReload, *r.Rollout, time.Now())
 	}
-	b.recordUnsaid(t, r)
-}
-
-// recordUnsaid records the last roll of t if it is not the last on record r: the process that made it ended before it could say so.
-func (b *board) recordUnsaid(t *tracked, r reloader.WorkloadRecord) {
-	if t.state.N == 0 || r.LastReload == b.scribe.rollID(t, t.state) {
-		return
-	}
-	before := applied.State{}
-	for _, e := range r.Edges {
-		if w := t.state.Writes.Get(e.Config); strings.HasPrefix(e.Applied.Sum, w.Sum) {
-			before.Writes.Set(e.Config, w)
-		}
-	}
-	b.rolledElsewhere(t, before)
 }

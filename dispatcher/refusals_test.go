@@ -86,21 +86,17 @@ func TestDeadLetterIsTriedAgain(t *testing.T) {
 	annotate := func(w *world, annotation string) {
 		w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{`+annotation+`}}}`)))
 	}
-	for name, ask := range map[string]func(w *world, p *process){
-		"its annotation": func(w *world, _ *process) { annotate(w, `"reroll.dev/retry":"please"`) },
-		"its spec": func(w *world, _ *process) {
-			w.starting(-2 * time.Hour) // no pod is new from now on
-			w.image(web, "other")
-		},
-		"its config":  func(w *world, _ *process) { w.edit(bob, app, "3") },
-		"a new start": func(w *world, _ *process) { w.stop(); w.start() },
+	for name, ask := range map[string]func(w *world){
+		"its annotation": func(w *world) { annotate(w, `"reroll.dev/retry":"please"`) },
+		"its config":     func(w *world) { w.edit(bob, app, "3") },
+		"a new start":    func(w *world) { w.stop(); w.start() },
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			p := w.usually()
+			w.usually()
 			before := w.deadLetter(unprocessable("spec.template is wrong"), reloader.ReasonRefused)
 			w.pass(time.Minute)
 			w.counted("patch")
-			ask(w, p)
+			ask(w)
 			w.pass(time.Second)
 			if n := w.counted("patch"); n == 0 {
 				t.Error("it was not tried again")

@@ -52,7 +52,6 @@ func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reaso
 	return r
 }
 
-// rolled describes a roll.
 func (x *scribe) rolled(did done) reloader.Reload {
 	s, t := did.s, did.s.t
 	causes := []reloader.Cause{}
@@ -118,7 +117,7 @@ func (x *scribe) causes(t *tracked, c reloader.Config, changes []reloader.Change
 	}
 	decision := t.decide(c, known.now)
 	if len(changes) == 0 {
-		changes = []reloader.Change{known.last(x.Cluster, c)}
+		changes = []reloader.Change{known.last}
 	}
 	container, _ := mark.Carrier(t.w, c)
 	causes := make([]reloader.Cause, 0, len(changes))

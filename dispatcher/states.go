@@ -26,13 +26,11 @@ type states struct {
 // ledgerDelay is how long notes are gathered before the ledger of their namespace is written.
 const ledgerDelay = 200 * time.Millisecond
 
-// changed has the entry of a workload written soon.
 func (l *states) change(ref reloader.WorkloadRef) {
 	put(l.changed, ref.Namespace, ref, struct{}{})
 	l.ledgerQ.AddAfter(ref.Namespace, ledgerDelay)
 }
 
-// kept reports whether the ledger has the entry of a workload.
 func (l *states) kept(ref reloader.WorkloadRef) bool {
 	_, waits := l.changed[ref.Namespace][ref]
 	return !waits && !l.writing[ref.Namespace]
@@ -117,7 +115,6 @@ func (b *board) joinState(t *tracked, newest applied.State) {
 	b.workloadQ.Add(t.w.Ref())
 }
 
-// note makes notes of t.
 func (l *states) note(t *tracked, writes map[reloader.Config]*applied.Write, at time.Time) {
 	if len(writes) > 0 {
 		t.state = t.state.Note(writes, at)

@@ -8,9 +8,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// maxSelectorText bounds the selector of a pause as the status shows it.
-const maxSelectorText = 512
-
 // Status returns what the dispatcher knows of its cluster now. The caller adds the rest: version, faults, sources and feeds.
 func (d *Dispatcher) Status() reloader.ClusterStatus {
 	now := time.Now()
@@ -39,12 +36,8 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 	return s
 }
 
-// pauses returns those that have not ended.
 func (g *gate) pauses(now time.Time) (pauses []reloader.Pause) {
 	for _, p := range g.control.Pauses {
-		if len(p.Selector) > maxSelectorText {
-			p.Selector = p.Selector[:maxSelectorText] + "…"
-		}
 		if p.On(now) {
 			pauses = append(pauses, p)
 		}
@@ -52,7 +45,6 @@ func (g *gate) pauses(now time.Time) (pauses []reloader.Pause) {
 	return pauses
 }
 
-// windows returns those of the cluster.
 func (g *gate) windows(now time.Time) (windows []reloader.Window) {
 	all := g.Limits.Windows
 	if len(g.control.Windows) > 0 {
@@ -64,7 +56,6 @@ func (g *gate) windows(now time.Time) (windows []reloader.Window) {
 	return windows
 }
 
-// snapshot returns what the workloads wait for.
 func (b *board) snapshot(now time.Time) metrics.Snapshot {
 	s := metrics.Snapshot{Tracked: len(b.index.byRef), Held: map[reloader.Reason]int{}, Oldest: map[reloader.Reason]time.Duration{}}
 	for _, t := range b.index.byRef {

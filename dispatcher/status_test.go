@@ -1,21 +1,16 @@
 package dispatcher_test
 
 import (
-	"bytes"
 	"crypto/sha1"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/adoption"
@@ -40,7 +35,7 @@ func TestStatus(t *testing.T) {
 			until, ended := time.Now().Add(48*time.Hour).UTC().Truncate(time.Second), time.Now().Add(-time.Hour).Format(time.RFC3339)
 			p.SetControl(control.Parse(map[string]string{
 				control.Key: "freeze: {reason: incident 7, until: '" + until.Format(time.RFC3339) + "'}\n" +
-					"pauses: [{namespace: shop, selector: 'app in (" + strings.Repeat("long,", 200) + "cart)', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
+					"pauses: [{namespace: shop, selector: 'app=cart', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
 					"{selector: 'a=b', until: '" + ended + "'}]",
 			}))
 			w.edit(alice, app, "2")
@@ -52,8 +47,8 @@ func TestStatus(t *testing.T) {
 			if diff := cmp.Diff(map[reloader.Reason]int{reloader.ReasonFrozen: 1}, s.Held); diff != "" || s.Pending != 1 {
 				t.Errorf("%d pending, held (-want +got):\n%s", s.Pending, diff)
 			}
-			if len(s.Pauses) != 1 || s.Pauses[0].Reason != "sale" || !s.Pauses[0].Until.Equal(until) || len(s.Pauses[0].Selector) > 520 {
-				t.Errorf("want the pause that has not ended, its selector cut: %+v", s.Pauses)
+			if len(s.Pauses) != 1 || s.Pauses[0].Reason != "sale" || !s.Pauses[0].Until.Equal(until) {
+				t.Errorf("want the pause that has not ended: %+v", s.Pauses)
 			}
 			if s.ControlProblem != "" {
 				t.Errorf("problem: %q", s.ControlProblem)
@@ -70,54 +65,7 @@ func TestStatus(t *testing.T) {
 				t.Errorf("what cannot be read freezes nothing: %+v", s)
 			}
 		},
-		// At each stage of a change the log has the IDs under which the stage is on record, which are those of the API.
-		"log names what is on record": func(t *testing.T, w *world) {
-			j := &journal{}
-			w.configure = func(o *dispatcher.Options) { o.Logger = slog.New(slog.NewJSONHandler(j, nil)) }
-			w.usually()
-			w.edit(alice, app, "2")
-			w.pass(quiet)
-			w.say(web, 2, allNew)
-			w.stop()
-			change, _ := w.store.changesOf(appConfig)
-			reload, said := w.store.reloadsOf(webRef)[0], map[string]int{}
-			for text := range bytes.Lines(j.text.Bytes()) {
-				var l struct {
-					Msg, Type, Reload, Change string
-					Changes                   []string
-				}
-				w.must(json.Unmarshal(text, &l))
-				switch l.Msg {
-				case "change":
-					if l.Type == string(reloader.ChangeBaseline) {
-						continue
-					}
-					l.Reload, l.Changes = reload.ID, []string{l.Change}
-				case "reload", "rollout":
-				default:
-					continue
-				}
-				if said[l.Msg]++; l.Reload != reload.ID || !slices.Equal(l.Changes, []string{change.ID}) {
-					t.Errorf("%s: want reload %s and change %s", text, reload.ID, change.ID)
-				}
-			}
-			if diff := cmp.Diff(map[string]int{"change": 1, "reload": 1, "rollout": 1}, said); diff != "" {
-				t.Errorf("lines by stage (-want +got):\n%s", diff)
-			}
-		},
 	})
-}
-
-// journal keeps what is logged, as JSON.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
 }
 
 // TestForecastIsWhatTheFirstStartDoes installs Reroll where another tool has left a workload, and compares what migrate says before with what the
@@ -137,14 +85,10 @@ func TestForecastIsWhatTheFirstStartDoes(t *testing.T) {
 		then  []func(w *world)
 		state string
 	}{
-		"no mark":                        {auto, nil, scenario.Settings{}, nil, "Baseline"},
-		"no mark and an edit":            {auto, nil, scenario.Settings{}, []func(*world){edit("2")}, "Baseline"},
-		"the mark of the content":        {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, nil, "AlreadyCurrent"},
-		"an edit that was missed":        {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){edit("2")}, "Missed"},
-		"an edit that was reverted":      {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){edit("2"), edit("1")}, "AlreadyCurrent"},
-		"pods that started since":        {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){edit("2"), again}, "PodsNewer"},
-		"one hash in all variables":      {fabric8, []string{"FABRIC8_APP_CONFIGMAP", hash("of two")}, scenario.Settings{}, nil, "PodsNewer"},
-		"a strategy that does not write": {auto, []string{"STAKATER_APP_CONFIGMAP", hash("0")}, scenario.Settings{Strategy: "annotations"}, []func(*world){edit("2")}, "Baseline"},
+		"the mark of the content":   {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, nil, "AlreadyCurrent"},
+		"an edit that was missed":   {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){edit("2")}, "Missed"},
+		"pods that started since":   {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){edit("2"), again}, "PodsNewer"},
+		"one hash in all variables": {fabric8, []string{"FABRIC8_APP_CONFIGMAP", hash("of two")}, scenario.Settings{}, nil, "PodsNewer"},
 		"a mark, and opted in later": {
 			"",
 			[]string{"STAKATER_APP_CONFIGMAP", hash("1")},
@@ -152,8 +96,7 @@ func TestForecastIsWhatTheFirstStartDoes(t *testing.T) {
 			[]func(*world){edit("2")},
 			"Missed",
 		},
-		"an edit before every workload was opted in": {"", nil, scenario.Settings{AutoReloadAll: true}, []func(*world){edit("2")}, "Baseline"},
-		"the config is gone":                         {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){func(w *world) { w.must(w.delete(alice, app)) }}, "Absent"},
+		"the config is gone": {auto, []string{"STAKATER_APP_CONFIGMAP", hash("1")}, scenario.Settings{}, []func(*world){func(w *world) { w.must(w.delete(alice, app)) }}, "Absent"},
 	}
 	for name, tc := range cases {
 		runWorld(t, name, tc.settings, func(t *testing.T, w *world) {

@@ -10,10 +10,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// sweepGetFactor is how many times rarer a sweep is where the API server refuses to list metadata, so that each config costs a GET: each
-// GET of a Secret is an audited read of it, which people who watch for such reads have to look at.
-const sweepGetFactor = 6
-
 // maxTries is after how many failures in a row a dependency is taken for one that has trouble of its own, so that nothing else waits for it.
 const maxTries = 6
 
@@ -89,9 +85,9 @@ func (d *sweeper) sweep(ctx context.Context) {
 	}
 	d.metrics.Swept(time.Now()) // the sweep at the start has looked at all
 	hurry := false
-	for n := 0; ctx.Err() == nil; n++ {
+	for ctx.Err() == nil {
 		began := time.Now()
-		reached := d.round(ctx, tempo{round: n, hurry: hurry})
+		reached := d.round(ctx, tempo{hurry: hurry})
 		if hurry = reached == interrupted; hurry {
 			continue
 		}
@@ -118,23 +114,17 @@ type reach int
 
 const (
 	reachedAll reach = iota
-	// reachedSome leaves out what cannot be listed and does not have its turn.
-	reachedSome
 	// reachedNone is nothing, because of errors.
 	reachedNone
 	// interrupted ends with a suspected gap, which concerns earlier looks too.
 	interrupted
 )
 
-// tempo is how a round goes: which one it is, how long a scope may take, and whether it must hurry.
+// tempo is how a round goes: how long a scope may take, and whether it must hurry.
 type tempo struct {
-	round int
 	step  time.Duration
 	hurry bool
 }
-
-// reads reports whether configs that cannot be listed are read.
-func (p tempo) reads() bool { return p.hurry || p.round%sweepGetFactor == sweepGetFactor-1 }
 
 // round looks at every scope, and returns the least that it reached of one.
 func (d *sweeper) round(ctx context.Context, p tempo) (least reach) {
@@ -176,29 +166,26 @@ func (d *sweeper) pause(ctx context.Context, p tempo, wait time.Duration) bool {
 	return false
 }
 
-// scope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, each config is read when it is their
-// turn, spread over the available time. A list that fails is retried.
+// scope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, each config is read, spread over the
+// available time. A scope whose list fails is left to the next round.
 func (d *sweeper) scope(ctx context.Context, s scope, p tempo) reach {
 	switch err := d.listed(ctx, s); {
 	case err == nil:
 		return reachedAll
 	case !apierrors.IsForbidden(err):
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
-		d.scopeQ.AddRateLimited(s)
 		return reachedNone
-	case !p.reads():
-		return reachedSome
 	}
-	known, reached := d.known(s), reachedNone
+	known := d.known(s)
 	for i, c := range known {
 		if i > 0 && d.pause(ctx, p, p.step/time.Duration(len(known))) {
 			return interrupted
 		}
-		if ctx.Err() == nil && d.config(ctx, c) {
-			reached = reachedAll
+		if ctx.Err() == nil {
+			d.config(ctx, c)
 		}
 	}
-	return reached
+	return reachedAll
 }
 
 // listed lists the configs of one scope and looks at those that are not in the version last seen.
@@ -222,14 +209,6 @@ func (d *sweeper) listed(ctx context.Context, s scope) error {
 	return nil
 }
 
-// again sweeps a scope whose configs could not be listed. One that may not be listed waits for its turn.
-func (d *sweeper) again(ctx context.Context, s scope) time.Duration {
-	if err := d.listed(ctx, s); err != nil && !apierrors.IsForbidden(err) {
-		return again
-	}
-	return 0
-}
-
 func (d *sweeper) known(s scope) []reloader.Config {
 	b := d.lock()
 	defer d.unlock()
@@ -247,11 +226,10 @@ func (e *entry) asSeen(kind reloader.ConfigKind, meta live.Meta, there bool, beg
 	return true
 }
 
-// config looks at c, and reports whether it could. If that fails, it is tried again soon.
-func (d *sweeper) config(ctx context.Context, c reloader.Config) bool {
+func (d *sweeper) config(ctx context.Context, c reloader.Config) {
 	_, err := d.look(ctx, c, nil)
 	if err == nil {
-		return true
+		return
 	}
 	d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
 	if fateOf(err) == fateAgain {
@@ -259,5 +237,4 @@ func (d *sweeper) config(ctx context.Context, c reloader.Config) bool {
 		d.unlock()
 		d.configQ.AddRateLimited(c)
 	}
-	return false
 }

@@ -123,20 +123,6 @@ func (w *world) mark() (string, bool) {
 	return "", false
 }
 
-// TestAbsence: creations and deletions that roll nothing although they look like those that do.
-func TestAbsence(t *testing.T) {
-	gone := func(w *world) { w.must(w.delete(alice, app)) }
-	each(t, scenario.Settings{}, worlds{
-		"a deletion in a namespace that ends": func(t *testing.T, w *world) {
-			w.configure = absences(false, true)
-			w.usually()
-			w.cluster.terminating = true
-			gone(w)
-			w.rolls(0)
-		},
-	})
-}
-
 // patterned is a workload with a pattern next to a config that matches it.
 func (w *world) patterned(pattern string) {
 	w.t.Helper()
@@ -231,7 +217,8 @@ func TestWho(t *testing.T) {
 			test.act(w)
 			w.must(w.Quiesce(t.Context()))
 			w.rolled(web, 1)
-			change, _ := w.store.changesOf(appConfig)
+			change, _, err := w.store.LatestChange(t.Context(), clusterName, appConfig)
+			w.must(err)
 			var found []string
 			for _, who := range change.Candidates {
 				found = append(found, fmt.Sprint(who.Actor.User, " ", who.Sure))

@@ -128,7 +128,6 @@ func (b *board) progressed(w *workload.Workload) bool {
 	return true
 }
 
-// complain reports the problems of t that are not among known.
 func (d *common) complain(t *tracked, known []string) {
 	for _, problem := range t.plan.Problems {
 		if !slices.Contains(known, problem) {

@@ -80,7 +80,6 @@ type pace struct {
 	calm time.Time
 }
 
-// behind reports whether t waits for anything.
 func (t *tracked) behind() bool {
 	for _, e := range t.edges.All() {
 		if e.behind {
@@ -185,7 +184,6 @@ func (t *tracked) counting(c reloader.Config, f fact) applied.Counting {
 // strategyOf returns the name of the strategy that p chooses, or of that of the installation.
 func (d *common) strategyOf(p *dialect.Plan) string { return cmp.Or(p.Chosen.Strategy, d.Strategy) }
 
-// strategyName returns the strategy of t, as records have it.
 func (t *tracked) strategyName() string {
 	general := t.in.strategyOf(t.plan)
 	if len(t.plan.Enabled) > 0 && general != plan.Restart {

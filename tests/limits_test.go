@@ -27,7 +27,7 @@ import (
 const limits = `reloader/dialect: maxListBytes maxItems MaxConfigs maxLiterals maxItemLength maxSelectorBytes maxSelectorRequirements MaxConfigs
 dispatcher: maxNamespaceEdges reloader/dialect: maxFollowed reloader: MaxWanted reloader/dialect: maxWindow maxPausePeriod maxPausePeriod
 reloader/control: maxWindows maxWindowText maxLength reloader: MaxWireBytes 8<<10 reloader/queue: historyPerSubject historyPerSubject dispatcher:
-maxAttempts defaultWorkers/2 defaultWorkers maxAsking dispatcher/hot: perNode perNamespace inAll
+maxAttempts workers/2 workers maxAsking dispatcher/hot: perNode perNamespace inAll
 callTime maxAnswerBytes reloader/kube: execTime execBytes maxEvents reloader/control: maxPauses maxWindows
 reloader/kube: maxPages maxPage ingest/webhook: maxTokens maxTokenLength admission: maxBodyBytes maxConfigs
 api: DefaultRequestRate DefaultRequestRate*rateBurstSeconds maxStreams maxStreamsOfClient

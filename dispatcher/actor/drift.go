@@ -14,33 +14,16 @@ type Drift struct {
 	Config   reloader.Config
 	ChangeID string
 	Found    time.Time
-	// Written is when the content was written, by the API server's clock; zero if unknown.
-	Written time.Time
-	// Reported says that a hint of that write has come.
+	// Reported says that a hint has come that may be of that write.
 	Reported bool
-}
-
-// Suspect returns the drift of a change with that attribution, and reports whether it is one: a change that a hint led to is none.
-func Suspect(c reloader.Config, found Found, a Attribution) (Drift, bool) {
-	return Drift{Config: c, ChangeID: found.ChangeID, Found: found.At, Written: found.Written}, a.Source == ""
 }
 
 // Due returns when it is decided whether the feed has missed the change.
 func (d Drift) Due() time.Time { return d.Found.Add(DriftTime) }
 
-// Hear returns d after a hint about its config. A hint about an earlier write reports nothing of it, and neither does one about a later write.
+// Hear returns d after a hint about its config. A hint about a write after the change was found reports nothing of it.
 func (d Drift) Hear(h reloader.Hint) Drift {
-	last := d.Found
-	if d.Written.After(last) {
-		last = d.Written
-	}
-	switch {
-	case h.Time.After(last.Add(slack)):
-	case d.Written.IsZero():
-		d.Reported = d.Reported || !h.Received.Before(d.Found.Add(-DriftTime))
-	default:
-		d.Reported = d.Reported || !h.Time.Before(d.Written.Add(-slack))
-	}
+	d.Reported = d.Reported || !h.Time.After(d.Found.Add(slack))
 	return d
 }
 

@@ -20,11 +20,8 @@ const (
 	slack = 10 * time.Second
 )
 
-// Found is a change as the look found it.
+// Found is what a look found out about a change, next to the change itself.
 type Found struct {
-	// ChangeID names the change, and At is when the live object had been read.
-	ChangeID string
-	At       time.Time
 	// New reports whether the config was not known before, and KeyRemoved whether a key was removed: managed fields keep no time of a removal.
 	New, KeyRemoved bool
 	// Manager is the field manager that wrote the data last, and Written when, by the second of the API server's clock; empty if unknown.
@@ -34,56 +31,31 @@ type Found struct {
 	Created time.Time
 }
 
-// Attribution says who may have made a change. It is a record of its own: a later attribution replaces it, and the change stays as it is.
-type Attribution struct {
-	ChangeID string
-	// Source, RequestedAt and ReceivedAt are those of the newest hint; empty if no hint led to the change.
-	Source                  reloader.Source
-	RequestedAt, ReceivedAt time.Time
-	// Authors are in the order of the hints. If none is sure, any of them may have made the change, or another one whose hint was lost.
-	Authors []reloader.Candidate
-}
-
-// Attribute returns who made a change that a look has found. hints are those since the look before. before are the attributions of earlier changes of
-// the config that are on record: a request that led to one of these led to no other content since.
-func Attribute(found Found, hints []reloader.Hint, before []Attribution) Attribution {
-	a := Attribution{ChangeID: found.ChangeID}
+// Attribute returns c, a change that a look has found, with its possible authors in the order of the hints, and with the source and the times of the
+// newest hint. If no author is sure, any of them may have made the change, or another one whose hint was lost. hints are those since the look
+// before. before is the change before c: a request that led to it led to no other content since.
+func Attribute(c reloader.Change, found Found, hints []reloader.Hint, before reloader.Change) reloader.Change {
 	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool { return madeAnother(h, found) || ledTo(h, before) })
 	if len(hints) == 0 {
-		return a
+		return c
 	}
-	return a.dated(hints).with(found, hints)
+	return with(dated(c, hints), found, hints)
 }
 
-// dated returns a with the source and the times of the newest hint.
-func (a Attribution) dated(hints []reloader.Hint) Attribution {
+// dated returns c with the source and the times of the newest hint.
+func dated(c reloader.Change, hints []reloader.Hint) reloader.Change {
 	newest := slices.MaxFunc(hints, func(a, b reloader.Hint) int { return a.Time.Compare(b.Time) })
-	a.Source, a.RequestedAt, a.ReceivedAt = newest.Source, newest.Time, newest.Received
-	return a
+	c.Source, c.RequestedAt, c.ReceivedAt = newest.Source, newest.Time, newest.Received
+	return c
 }
 
-// with returns a with the authors of the requests behind hints as well.
-func (a Attribution) with(found Found, hints []reloader.Hint) Attribution {
-	a.Authors = slices.Clone(a.Authors)
+func with(c reloader.Change, found Found, hints []reloader.Hint) reloader.Change {
+	c.Candidates = slices.Clone(c.Candidates)
 	for _, h := range hints {
-		a.Authors = add(a.Authors, authorOf(h))
+		c.Candidates = add(c.Candidates, authorOf(h))
 	}
-	weigh(a.Authors, found)
-	return a
-}
-
-// Author returns the one that made the change most likely: the last one that is sure, else the last one; false if there is none.
-func (a Attribution) Author() (reloader.Candidate, bool) {
-	var found *reloader.Candidate
-	for i, o := range a.Authors {
-		if found == nil || !found.Sure && o.Sure || found.Sure == o.Sure && !o.Time.Before(found.Time) {
-			found = &a.Authors[i]
-		}
-	}
-	if found == nil {
-		return reloader.Candidate{}, false
-	}
-	return *found, true
+	weigh(c.Candidates, found)
+	return c
 }
 
 // madeAnother reports whether the request of h made another config, under a generated name. A config that was known before is none of those.
@@ -93,13 +65,11 @@ func madeAnother(h reloader.Hint, found Found) bool {
 
 // ledTo reports whether the request of h is on record as one that may have made an earlier change. A request with an unknown outcome may be
 // carried out later.
-func ledTo(h reloader.Hint, before []Attribution) bool {
+func ledTo(h reloader.Hint, before reloader.Change) bool {
 	if h.AuditID == "" || h.OutcomeUnknown() {
 		return false
 	}
-	return slices.ContainsFunc(before, func(b Attribution) bool {
-		return slices.ContainsFunc(b.Authors, func(o reloader.Candidate) bool { return same(o, authorOf(h)) && o.Time.Equal(h.Time) })
-	})
+	return slices.ContainsFunc(before.Candidates, func(o reloader.Candidate) bool { return same(o, authorOf(h)) && o.Time.Equal(h.Time) })
 }
 
 func authorOf(h reloader.Hint) reloader.Candidate {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // clock returns a time that many seconds after noon.
@@ -33,11 +34,6 @@ func TestNewest(t *testing.T) {
 		mark           string
 		writes         map[reloader.Config]applied.Write
 	}{
-		"no object":                  {applied.State{}, stateOf(1, 1, one(a, write("5", "x"))), 1, "b", one(a, write("5", "x"))},
-		"no ledger":                  {stateOf(1, 1, one(a, write("5", "x"))), applied.State{}, 1, "b", one(a, write("5", "x"))},
-		"an undo":                    {stateOf(1, 1, one(a, write("5", "x"))), stateOf(2, 2, one(a, write("9", "y"))), 2, "c", one(a, write("9", "y"))},
-		"a roll that is not noted":   {stateOf(2, 2, one(a, write("10", "y"))), stateOf(1, 1, one(a, write("9", "x"))), 2, "c", one(a, write("10", "y"))},
-		"a note after the roll":      {stateOf(1, 1, one(a, write("5", "x"))), stateOf(1, 1, one(a, write("9", "y"))), 1, "b", one(a, write("9", "y"))},
 		"as many rolls, a newer one": {stateOf(1, 2, one(a, write("10", "y"))), stateOf(1, 1, one(a, write("9", "x"))), 1, "c", one(a, write("10", "y"))},
 		"absence has no order":       {stateOf(1, 1, one(a, applied.Write{})), stateOf(2, 2, one(a, write("9", "x"))), 2, "c", one(a, write("9", "x"))},
 		"absence that was rolled":    {stateOf(2, 2, one(a, applied.Write{})), stateOf(1, 1, one(a, write("9", "x"))), 2, "c", one(a, applied.Write{})},
@@ -53,10 +49,10 @@ func TestNewest(t *testing.T) {
 }
 
 func TestSight(t *testing.T) {
-	pods := func(starts ...int) *applied.Pods {
-		p := &applied.Pods{Known: true}
+	pods := func(starts ...int) *workload.Pods {
+		p := &workload.Pods{Known: true}
 		for _, s := range starts {
-			p.All = append(p.All, applied.Pod{Starts: []time.Time{clock(s)}})
+			p.Of = append(p.Of, workload.Pod{Current: true, Containers: []workload.Start{{At: clock(s)}}})
 		}
 		return p
 	}
@@ -72,15 +68,11 @@ func TestSight(t *testing.T) {
 	}{
 		"edited since":              {func(*applied.Sighting) {}, "writtenSince", "", true, ""},
 		"in the second of the edit": {func(s *applied.Sighting) { s.First.Written, s.First.Born, s.Pods = clock(20), clock(20), pods(20) }, "writtenSince", "", true, ""},
-		"before the opt-in":         {func(s *applied.Sighting) { s.First.Written = clock(21) }, "baseline", "", false, reloader.ReasonBaseline},
-		"before the ledger":         {func(s *applied.Sighting) { s.First.Born = clock(21) }, "baseline", "", false, reloader.ReasonBaseline},
 		"no birth is known":         {func(s *applied.Sighting) { s.First.Born = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
 		"no write is known":         {func(s *applied.Sighting) { s.First.Written = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
 		"no edit is known":          {func(s *applied.Sighting) { s.Live.DataWritten = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
-		"pods are newer":            {func(s *applied.Sighting) { s.Pods = pods(21, 22) }, "baseline", "", false, reloader.ReasonBaseline},
-		"one pod is older":          {func(s *applied.Sighting) { s.Pods = pods(21, 19) }, "writtenSince", "", true, ""},
-		"pods are unknown":          {func(s *applied.Sighting) { s.Pods = &applied.Pods{} }, "baseline", "", false, reloader.ReasonBaseline},
-		"pods have not started":     {func(s *applied.Sighting) { s.Pods = &applied.Pods{Known: true, All: []applied.Pod{{}}} }, "baseline", "", false, reloader.ReasonBaseline},
+		"pods are unknown":          {func(s *applied.Sighting) { s.Pods = &workload.Pods{} }, "baseline", "", false, reloader.ReasonBaseline},
+		"pods have not started":     {func(s *applied.Sighting) { s.Pods = &workload.Pods{Known: true, Of: []workload.Pod{{Current: true}}} }, "baseline", "", false, reloader.ReasonBaseline},
 		"pods are not asked for":    {func(s *applied.Sighting) { s.Pods = nil }, "writtenSince", applied.NeedPods, false, ""},
 		"nothing is read":           {func(s *applied.Sighting) { s.Live.Write, s.Live.Unread = applied.Write{Version: "1"}, true }, "unread", applied.NeedContent, false, ""},
 		"nothing is proven":         {func(s *applied.Sighting) { s.Live.Unproven = true }, "unproven", "", false, reloader.ReasonBaseline},
@@ -89,38 +81,17 @@ func TestSight(t *testing.T) {
 		"the mark differs":          {func(s *applied.Sighting) { s.First.Mark, s.First.Born = applied.MarkDiffers, clock(50) }, "mark", "", true, ""},
 		"the mark is unreadable":    {func(s *applied.Sighting) { s.First.Mark = applied.MarkUnreadable }, "mark", "", false, reloader.ReasonBaseline},
 		"of another cluster":        {func(s *applied.Sighting) { s.Config = foreign }, "foreign", "", false, reloader.ReasonBaseline},
-		"absent":                    {func(s *applied.Sighting) { s.Live = applied.Live{} }, "absent", "", false, reloader.ReasonBaseline},
-		"deleted": {func(s *applied.Sighting) {
-			s.Live, s.First.Deleted, s.Counting.Deletion = applied.Live{}, clock(20), true
-		}, "absent", "", true, ""},
-		"deleted before": {func(s *applied.Sighting) {
-			s.Live, s.First.Deleted, s.Counting.Deletion = applied.Live{}, clock(4), true
-		}, "absent", "", false, reloader.ReasonBaseline},
-		"deletions do not count": {func(s *applied.Sighting) { s.Live, s.First.Deleted = applied.Live{}, clock(20) }, "absent", "", false, reloader.ReasonBaseline},
-		"created with the workload": {func(s *applied.Sighting) {
-			s.Live.Created, s.Live.DataWritten, s.First.Required = clock(11), clock(11), true
-		}, "baseline", "", false, reloader.ReasonBaseline},
-		"made anew": {func(s *applied.Sighting) {
-			s.Live.Created, s.Live.DataWritten, s.First.Required = clock(12), clock(12), true
-		}, "madeAnew", "", true, ""},
 		"creations count": {func(s *applied.Sighting) {
 			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(12), clock(12), true
 		}, "madeAnew", "", true, ""},
 		"creations count, made in the second of the pod": {func(s *applied.Sighting) {
 			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(11), clock(11), true
 		}, "baseline", "", false, reloader.ReasonBaseline},
-		"created, optional": {func(s *applied.Sighting) { s.Live.Created, s.Live.DataWritten = clock(12), clock(12) }, "baseline", "", false, reloader.ReasonBaseline},
 		"new for a pattern": {func(s *applied.Sighting) {
 			s.Live.Created, s.Live.DataWritten, s.First.Listed, s.Counting.Creation, s.Pods = clock(8), clock(8), clock(8), true, nil
 		}, "appearedSinceListed", "", true, ""},
 		"there when patterns were listed": {func(s *applied.Sighting) {
 			s.Live.Created, s.Live.DataWritten, s.First.Listed, s.Counting.Creation = clock(7), clock(7), clock(8), true
-		}, "baseline", "", false, reloader.ReasonBaseline},
-		"a key was taken away": {func(s *applied.Sighting) {
-			s.Live.DataWritten, s.Live.Touched, s.First.Taken = clock(1), clock(20), true
-		}, "takenSince", "", true, ""},
-		"a key was taken away before": {func(s *applied.Sighting) {
-			s.Live.DataWritten, s.Live.Touched, s.First.Taken = clock(1), clock(4), true
 		}, "baseline", "", false, reloader.ReasonBaseline},
 	}
 	for name, c := range cases {
@@ -183,15 +154,7 @@ func TestLooks(t *testing.T) {
 		left  int
 		away  bool
 	}{
-		"none":                         {looks(), write("1", "a"), 0, false},
-		"never left":                   {looks(live("1", "a"), live("2", "a")), write("1", "a"), 0, false},
-		"left and back":                {looks(live("1", "a"), live("1", "a"), live("2", "b"), live("3", "a")), write("1", "a"), 2, true},
-		"left twice":                   {looks(live("1", "a"), live("2", "b"), live("3", "a"), live("4", "b"), live("5", "a")), write("1", "a"), 1, true},
-		"the entry is newer":           {looks(live("1", "a"), live("2", "b"), live("3", "a")), write("3", "a"), 0, false},
-		"before the process began":     {looks(live("2", "b"), live("3", "a")), write("1", "a"), 0, true},
-		"deleted":                      {looks(live("1", "a"), applied.Live{}, live("3", "a")), write("1", "a"), 1, true},
-		"metadata of the same write":   {looks(live("1", "a"), metadata("1"), live("2", "b")), write("1", "a"), 2, true},
-		"metadata of another write":    {looks(live("1", "a"), metadata("2"), live("3", "b")), write("1", "a"), 1, true},
+		"metadata":                     {looks(live("1", "a"), metadata("2"), live("3", "b")), write("1", "a"), 1, true},
 		"an entry that no look found":  {looks(live("10", "b"), live("30", "a"), live("40", "b")), write("20", "a"), 2, true},
 		"another key":                  {looks(applied.Live{Write: applied.Write{Version: "2", KeyID: "new", Sum: "z"}, Older: []applied.Write{write("2", "b")}}), write("1", "a"), 0, true},
 		"another key, the same":        {looks(applied.Live{Write: applied.Write{Version: "2", KeyID: "new", Sum: "z"}, Older: []applied.Write{write("2", "a")}}), write("1", "a"), 0, false},

@@ -1,6 +1,12 @@
 package applied
 
-import "time"
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader/workload"
+)
 
 // second cuts t to the resolution of Kubernetes' times.
 func second(t time.Time) time.Time { return t.Truncate(time.Second) }
@@ -26,46 +32,41 @@ func (l Live) ThereBy(asOf time.Time) time.Time {
 	return written
 }
 
-// Pods are the pods of a workload, without those that have ended. The zero Pods says that nothing is known of them.
-type Pods struct {
-	Known bool
-	All   []Pod
-}
-
-// Pod is one pod.
-type Pod struct {
-	// Starts are when the containers started that run, and the init containers that have ended: what those read is still in use. A pod that
-	// waits has none, and has read nothing.
-	Starts []time.Time
-	// Earlier says that the pod is of an earlier template, and will be replaced.
-	Earlier bool
+// starts yields when the containers of pods started that have not ended, each with whether its pod is of the current template.
+func starts(pods workload.Pods) iter.Seq2[time.Time, bool] {
+	return func(yield func(time.Time, bool) bool) {
+		for _, pod := range pods.Of {
+			for _, c := range pod.Containers {
+				if pods.Known && !pod.Ended && !c.At.IsZero() && !yield(c.At, pod.Current && !pod.Going) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // OneStartedBy reports whether a container is known to have started in the second of t or before.
-func (p Pods) OneStartedBy(t time.Time) bool {
-	for _, pod := range p.All {
-		for _, s := range pod.Starts {
-			if p.Known && notBefore(t, s) {
-				return true
-			}
+func OneStartedBy(pods workload.Pods, t time.Time) bool {
+	for s := range starts(pods) {
+		if notBefore(t, s) {
+			return true
 		}
 	}
 	return false
 }
 
 // AllStartedAfter reports whether there are pods, and no container of them has started in the second of t or before.
-func (p Pods) AllStartedAfter(t time.Time) bool {
-	return p.Known && len(p.All) > 0 && !t.IsZero() && !p.OneStartedBy(t)
+func AllStartedAfter(pods workload.Pods, t time.Time) bool {
+	left := slices.ContainsFunc(pods.Of, func(p workload.Pod) bool { return !p.Ended })
+	return pods.Known && left && !t.IsZero() && !OneStartedBy(pods, t)
 }
 
 // OneStartedBetween reports whether a container of the current template may have started between two times. The first may be zero: any
 // start before the second counts.
-func (p Pods) OneStartedBetween(after, before time.Time) bool {
-	for _, pod := range p.All {
-		for _, s := range pod.Starts {
-			if p.Known && !pod.Earlier && notBefore(before, s) && (after.IsZero() || notBefore(s, after)) {
-				return true
-			}
+func OneStartedBetween(pods workload.Pods, after, before time.Time) bool {
+	for s, current := range starts(pods) {
+		if current && notBefore(before, s) && (after.IsZero() || notBefore(s, after)) {
+			return true
 		}
 	}
 	return false

@@ -26,12 +26,10 @@ const (
 
 // Errors of Parse.
 var (
-	// ErrDamaged means that the text is not one that Reroll wrote.
-	ErrDamaged = errors.New("the text is damaged or was edited")
+	// ErrDamaged means that the text is not one that this version of Reroll wrote.
+	ErrDamaged = errors.New("the text is damaged, was edited, or is of another version of Reroll")
 	// ErrAnother means that the text is that of another workload, as a copy has it.
 	ErrAnother = errors.New("the text is that of another workload")
-	// ErrNewer means that a newer version of Reroll wrote the text.
-	ErrNewer = errors.New("the text is of a newer version of Reroll")
 )
 
 // record is the text of a State: JSON. Times are in seconds, Rolls in hundredths. Check is a checksum of the rest, which a text that was cut short or
@@ -77,7 +75,6 @@ func (s State) text(name func(reloader.Config) string) string {
 	return string(text)
 }
 
-// sum returns the checksum of r.
 func (r record) sum() string {
 	r.Check = ""
 	text, _ := json.Marshal(r)
@@ -96,9 +93,7 @@ func Parse(text, uid string, wanted []reloader.Config) (State, error) {
 		return State{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	switch {
-	case r.Format != format && isFormat(r.Format):
-		return State{}, ErrNewer
-	case r.Check != r.sum(), r.N > maxN, !isPlain(r.Mark), !isPlain(r.Requested), !isPlain(r.Retried):
+	case r.Format != format, r.Check != r.sum(), r.N > maxN, !isPlain(r.Mark), !isPlain(r.Requested), !isPlain(r.Retried):
 		return State{}, ErrDamaged
 	case r.Workload != uid || uid == "":
 		return State{}, ErrAnother
@@ -156,7 +151,6 @@ func isPlain(text string) bool {
 	return len(text) <= maxWord && strings.Trim(text, plain) == ""
 }
 
-// parseConfig reads what Config.String returned.
 func parseConfig(text string) (reloader.Config, bool) {
 	parts := strings.Split(text, "/")
 	if len(parts) == 3 {
@@ -173,11 +167,6 @@ func parseConfig(text string) (reloader.Config, bool) {
 func nameHash(c reloader.Config) string {
 	sum := sha256.Sum256([]byte(c.String()))
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
-}
-
-// isFormat reports whether text names a format of this or another version.
-func isFormat(text string) bool {
-	return len(text) < maxWord && strings.HasPrefix(text, "v") && isNumber(text[1:])
 }
 
 func seconds(t time.Time) int64 {

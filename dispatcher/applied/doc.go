@@ -6,7 +6,7 @@
 //
 // Guarantees:
 //
-//   - A text that is damaged, too long, of another workload or of a newer format gives an error and no State.
+//   - A text that is damaged, too long, of another workload or of another format gives an error and no State.
 //   - Unknown evidence proves nothing: Relate and Sight never call a config changed because a time, a mark or a pod is unknown.
 //   - Times have one second. Where two are equal, the answer is the one that rolls rather than the one that loses a change.
 package applied

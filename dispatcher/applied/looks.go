@@ -1,13 +1,16 @@
 package applied
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Looks are the looks of this process at one config for one workload, oldest first. A process keeps them in memory. The zero Looks are none.
 // Content may leave what was applied and come back while a pod starts, and the entry may change later than the content does, so Left is
 // computed from all looks each time.
 type Looks struct{ all []look }
 
-// look stands for consecutive looks that found the same write.
+// look stands for looks that found the same write.
 type look struct {
 	live Live
 	// last is when the last of them began.
@@ -17,19 +20,12 @@ type look struct {
 // maxLooks bounds what a process keeps for one dependency. Of more, the oldest are forgotten, as after a restart.
 const maxLooks = 16
 
-// Add returns l with a look that began at a time of our clock. It ignores a look that read metadata alone and found another write.
+// Add returns l with a look that began at a time of our clock. It ignores a look that read metadata alone.
 func (l Looks) Add(began time.Time, live Live) Looks {
-	n := len(l.all)
-	if n > 0 && l.all[n-1].live.Version == live.Version && (live.Unread || l.all[n-1].live.Absent() == live.Absent()) {
-		if live.Unread {
-			live = l.all[n-1].live
-		}
-		return Looks{append(append([]look{}, l.all[:n-1]...), look{live, began})}
-	}
 	if live.Unread || live.Unproven {
 		return l
 	}
-	return Looks{append(append([]look{}, l.all[max(0, n-maxLooks+1):]...), look{live, began})}
+	return Looks{append(slices.Clone(l.all[max(0, len(l.all)-maxLooks+1):]), look{live, began})}
 }
 
 // Left reports whether a look since the write e found other counting content, and returns when the last look before that began which

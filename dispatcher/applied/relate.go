@@ -24,8 +24,6 @@ type Live struct {
 // Counting is what counts as a change of a config for a workload. A change of content always does.
 type Counting struct {
 	Creation, Deletion bool
-	// Writes says that every write counts, whether it changes content or not.
-	Writes bool
 }
 
 // Relation is how a live config relates to what was applied of it.
@@ -52,7 +50,7 @@ const (
 )
 
 // Relate compares what was applied of a config with what is live.
-func Relate(e Write, l Live, c Counting) Relation {
+func Relate(e Write, l Live) Relation {
 	switch there := l.Unread || !l.Absent(); {
 	case l.Unproven, e.Absent() && !there:
 		return Same
@@ -72,8 +70,6 @@ func Relate(e Write, l Live, c Counting) Relation {
 			return Restated
 		}
 		return Same
-	case c.Writes:
-		return Ahead
 	case !known:
 		return KeyUnknown
 	case e.Sum == same.Sum && (e.KeyID != l.KeyID || e.Filter != l.Filter):

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Need is evidence that a decision asks for. It costs requests, so it is read only when asked for.
@@ -38,13 +39,9 @@ type First struct {
 	Born time.Time
 	// Listed is that of State if only a pattern wants the config; zero otherwise.
 	Listed time.Time
-	// Deleted is when a hint says that the config was deleted; zero if none does.
-	Deleted time.Time
 	// Taken says that something was removed from the config after Written: a hint reports a write, the config's version is higher than
 	// the workload's, and no field was given a value since.
 	Taken bool
-	// Joined says that the workload was known before Written, so that it has begun to ask for the config then.
-	Joined bool
 	// Required says that no container of the workload starts without the config.
 	Required bool
 	Mark     MarkSays
@@ -65,7 +62,7 @@ type Sighting struct {
 	Live     Live
 	Counting Counting
 	First    First
-	Pods     *Pods
+	Pods     *workload.Pods
 }
 
 // SightRule is one rule of Sight. If reports false where the next rule must be asked.
@@ -79,7 +76,7 @@ type SightRule struct {
 // SightRules are the rules of first sight, in order. If none answers, the live write is the baseline.
 var SightRules = []SightRule{
 	{"unproven", "Nothing proves which content is current, as for a SecretProviderClass without pods: take the baseline.", unproven},
-	{"absent", "The config does not exist: take the baseline. Exception: deletions count, a hint reported the deletion, and a pod is older.", absent},
+	{"absent", "The config does not exist: take the baseline.", absent},
 	{"unread", "The content is unknown: read it.", unread},
 	{"mark", "The mark of a tool proves which content the workload rolled for. If the live content differs, the workload missed a change.", marked},
 	{"foreign", "The config is in another cluster, whose clock can differ: take the baseline.", foreign},
@@ -109,15 +106,7 @@ func unproven(s Sighting) (Finding, bool) {
 }
 
 func absent(s Sighting) (Finding, bool) {
-	switch {
-	case s.Live.Unread || !s.Live.Absent():
-		return Finding{}, false
-	case s.Counting.Deletion && s.since(s.First.Deleted):
-		if f, ok := s.older(s.First.Deleted); ok {
-			return f, true
-		}
-	}
-	return taken(reloader.ReasonBaseline)
+	return Finding{Reason: reloader.ReasonBaseline}, !s.Live.Unread && s.Live.Absent()
 }
 
 func unread(s Sighting) (Finding, bool) { return Finding{Need: NeedContent}, s.Live.Unread }
@@ -161,11 +150,8 @@ func takenSince(s Sighting) (Finding, bool) {
 // madeAnew does not count a pod that started in the second of the config's creation: usually both come from one apply, the config first.
 func madeAnew(s Sighting) (Finding, bool) {
 	created := s.Live.Created
-	switch {
-	case !s.since(created), !s.First.Required && !s.Counting.Creation:
+	if !s.since(created) || !s.First.Required && !s.Counting.Creation {
 		return Finding{}, false
-	case s.First.Joined && !s.First.Required && second(created).Equal(second(s.First.Written)):
-		return Finding{}, false // one apply makes a config and names it
 	}
 	return s.older(second(created).Add(-time.Second))
 }
@@ -180,13 +166,10 @@ func (s Sighting) older(t time.Time) (Finding, bool) {
 	if s.Pods == nil {
 		return Finding{Need: NeedPods}, true
 	}
-	return missed, s.Pods.OneStartedBy(t)
+	return missed, OneStartedBy(*s.Pods, t)
 }
 
 // Edited reports whether data of l was certainly written after the object was made.
 func (l Live) Edited() bool {
 	return !l.Created.IsZero() && second(l.DataWritten).After(second(l.Created))
 }
-
-// EditedUnder reports whether l was edited after it was made while a pod was running already.
-func (l Live) EditedUnder(p Pods) bool { return l.Edited() && p.OneStartedBy(l.DataWritten) }

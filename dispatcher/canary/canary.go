@@ -218,7 +218,6 @@ func (c *Canary) keep(addresses []string) (gone []string) {
 	return slices.Compact(gone)
 }
 
-// touch writes one canary.
 func (c *Canary) touch(ctx context.Context, address string, kind reloader.ConfigKind) {
 	id := "reroll-canary-" + rand.Text()
 	f := c.feeds[kind]
@@ -260,7 +259,6 @@ func (c *Canary) check() {
 	}
 }
 
-// suspect reports that hints may have been lost.
 func (c *Canary) suspect(reason string, now time.Time) {
 	c.suspected = now
 	c.Suspect(reason)

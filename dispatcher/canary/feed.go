@@ -103,7 +103,6 @@ func (f *feed) answered(address, id string, err error, now time.Time) {
 	}
 }
 
-// heard notes a canary that came back.
 func (f *feed) heard(id string, now time.Time) {
 	for _, s := range f.servers {
 		at, out := s.out[id]
@@ -181,20 +180,8 @@ func (s *server) next(overdue bool, now time.Time, deadline time.Duration) state
 		return s.state
 	case s.returned.IsZero():
 		return waiting
-	case s.state == refused && s.returned.Before(s.newestOut()):
-		return refused // it accepts canaries again, and none has come back yet
 	}
 	return heard
-}
-
-// newestOut returns when the youngest canary was sent that has not come back; zero if all have.
-func (s *server) newestOut() (newest time.Time) {
-	for _, at := range s.out {
-		if at.After(newest) {
-			newest = at
-		}
-	}
-	return newest
 }
 
 // age returns for how long the quietest API server has sent no canary back; 0 if none was sent.

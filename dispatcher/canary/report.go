@@ -18,7 +18,7 @@ func (c *Canary) report(kind reloader.ConfigKind, f finding) (reason string) {
 	case f.to == notSetUp:
 		log.Info("the audit feed is not set up", "author", "the field manager of the config")
 	case f.to == silent:
-		log.Warn("the audit feed is silent", "likelyCause", c.silenceCause(kind, f))
+		log.Warn("the audit feed is silent", "likelyCause", silenceCause(kind, f))
 		reason = "the audit feed is silent"
 	case f.to == refused:
 		log.Warn("the canary is refused", "error", f.refusal, "likelyCause",
@@ -33,26 +33,10 @@ func (c *Canary) report(kind reloader.ConfigKind, f finding) (reason string) {
 	return reason
 }
 
-// silenceCause returns the most frequent cause of a silence: of one that follows canaries that came back, of one of this kind alone, and of one
-// from the beginning.
-func (c *Canary) silenceCause(kind reloader.ConfigKind, f finding) string {
-	switch {
-	case f.ever:
+// silenceCause returns the most frequent cause of a silence: of one that follows canaries that came back, and of one from the beginning.
+func silenceCause(kind reloader.ConfigKind, f finding) string {
+	if f.ever {
 		return "the API server cannot reach the ingest any more: network, certificate, URL; see apiserver_audit_error_total there"
-	case c.hears(f.address):
-		return fmt.Sprintf("the audit policy, or the filter of a log shipper, leaves out %ss of Reroll's namespace", kind)
 	}
-	return fmt.Sprintf("the API server has no --audit-webhook-config-file for this cluster name, or an audit policy without %ss of Reroll's namespace", kind)
-}
-
-// hears reports whether canaries of some kind come back from an API server.
-func (c *Canary) hears(address string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, f := range c.feeds {
-		if s := f.servers[address]; s != nil && s.state == heard {
-			return true
-		}
-	}
-	return false
+	return fmt.Sprintf("the audit policy, or the filter of a log shipper, leaves out %ss of Reroll's namespace, or the API server has no --audit-webhook-config-file for this cluster name", kind)
 }

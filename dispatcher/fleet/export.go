@@ -36,10 +36,6 @@ type export struct {
 	looked time.Time
 	// open says that the last look found that one of the targets may follow.
 	open bool
-	// refused says that the last look found that none may, and touched that a hint or another target came after that look began.
-	refused, touched bool
-	// sending holds a value while one Export sends, so that copies are sent in the order of their looks.
-	sending chan struct{}
 }
 
 // asker is a cluster that wants to follow a config: when it asked last, and the number that it gave.
@@ -48,7 +44,6 @@ type asker struct {
 	number uint64
 }
 
-// want replaces what a cluster wants.
 func (x *exports) want(w reloader.Want, now time.Time) {
 	wanted := make(map[reloader.Config]struct{}, len(w.Configs))
 	for _, one := range w.Configs {
@@ -77,17 +72,14 @@ func (x *exports) forget(c reloader.Config, e *export, now time.Time) {
 func (x *exports) wantedBy(target string, c reloader.Config, number uint64, now time.Time) {
 	e := x.configs[c]
 	if e == nil {
-		e = &export{targets: map[string]asker{}, sending: make(chan struct{}, 1)}
+		e = &export{targets: map[string]asker{}}
 		x.configs[c] = e
 	}
 	was, known := e.targets[target]
 	e.targets[target] = asker{now, number}
-	if !known {
-		e.touch()
-	}
 	switch {
 	case known && was.number == number && now.Sub(e.looked) <= exportTime:
-	case e.stillRefused(now) || target == x.cluster:
+	case target == x.cluster:
 		x.queue.Add(c)
 	default:
 		if wait, ok := x.mayLookFor(target, now); ok {
@@ -112,36 +104,28 @@ func (x *exports) mayLookFor(target string, now time.Time) (wait time.Duration, 
 	return wait, true
 }
 
-// begin begins an Export of c for e, and returns whom to tell, and whether all of them are refused without a look.
-func (x *exports) begin(c reloader.Config, e *export, now time.Time) (targets map[string]asker, refused bool) {
-	if x.configs[c] != e {
-		return nil, false
-	}
+// begin begins an Export of c for e, and returns whom to tell.
+func (x *exports) begin(c reloader.Config, e *export, now time.Time) map[string]asker {
 	x.forget(c, e, now)
-	if refused = e.stillRefused(now); !refused {
-		e.looked, e.refused, e.touched = now, false, false
-	}
-	return maps.Clone(e.targets), refused
+	e.looked = now
+	return maps.Clone(e.targets)
 }
 
 // touch has c exported, or all of its kind and namespace if it has no name.
 func (x *exports) touch(c reloader.Config) {
-	if e := x.configs[c]; e != nil {
-		e.touch()
+	if x.configs[c] != nil {
 		x.queue.Add(c)
 	}
 	if c.Name != "" {
 		return
 	}
-	for one, e := range x.configs {
+	for one := range x.configs {
 		if one.Kind == c.Kind && one.Namespace == c.Namespace {
-			e.touch()
 			x.queue.Add(one)
 		}
 	}
 }
 
-// wants reports whether a cluster wants to follow c.
 func (x *exports) wants(target string, c reloader.Config) bool {
 	e := x.configs[c]
 	if e == nil {
@@ -149,14 +133,6 @@ func (x *exports) wants(target string, c reloader.Config) bool {
 	}
 	_, wanted := e.targets[target]
 	return wanted
-}
-
-// touch notes that the last look may not be true any more.
-func (e *export) touch() { e.refused, e.touched = false, true }
-
-// stillRefused reports whether a recent look found that no target may follow, and nothing has come since.
-func (e *export) stillRefused(now time.Time) bool {
-	return e.refused && now.Sub(e.looked) <= exportTime
 }
 
 // lets reports whether a config with that metadata lets one of the targets follow.

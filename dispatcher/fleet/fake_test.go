@@ -35,9 +35,8 @@ type cluster struct {
 	// followers has the annotation of each config that exists, and content its content.
 	followers map[reloader.Config]string
 	content   map[reloader.Config]int
-	// fail is the error of every read. asked is called before a read of metadata; it may be nil.
-	fail  error
-	asked func()
+	// fail is the error of every read.
+	fail error
 	// metas and looks count the reads.
 	metas, looks int
 	due          map[reloader.Config]time.Time
@@ -63,9 +62,6 @@ func (c *cluster) meta(of reloader.Config) live.Meta {
 
 func (c *cluster) Meta(_ context.Context, of reloader.Config) (live.Meta, bool, error) {
 	c.metas++
-	if c.asked != nil {
-		c.asked()
-	}
 	_, present := c.followers[of]
 	return c.meta(of), present && c.fail == nil, c.fail
 }

@@ -94,25 +94,14 @@ func (f *Fleet) Receive(c reloader.Copy) (followed bool) {
 	return followed
 }
 
-// Remote is what is known of a followed config.
-type Remote struct {
-	// Change is its newest change, with the config as it is called here. None of its times is later than ReceivedAt.
-	Change reloader.Change
-	// ReceivedAt is when this change came first, by the clock of this process.
-	ReceivedAt time.Time
-	// Unanswered is not nil if the copy answers an earlier question: its owner may have changed the config since. Such a change proves that a
-	// workload is behind, but cannot be a baseline.
-	Unanswered error
-}
-
 // FollowError says why nothing is known of a followed config.
 type FollowError struct{ reason string }
 
 // Error implements error.
 func (e FollowError) Error() string { return e.reason }
 
-// Newest returns what the newest copy of c says. The error is a FollowError.
-func (f *Fleet) Newest(c reloader.Config) (Remote, error) {
+// Newest returns the newest change of c, with the config as it is called here. None of its times is later than when it came. The error is a FollowError.
+func (f *Fleet) Newest(c reloader.Config) (reloader.Change, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.follows.newest(c)

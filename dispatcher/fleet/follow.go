@@ -24,7 +24,6 @@ type follows struct {
 // received is a copy that has come.
 type received struct {
 	reloader.Copy
-	// at is when what it says about the config came first.
 	at time.Time
 }
 
@@ -92,11 +91,7 @@ func (f *follows) receive(c reloader.Copy, now time.Time) (followed, news bool) 
 	if known && was.Same(c) {
 		return true, false
 	}
-	at := now
-	if known && was.Change.ID == c.Change.ID && was.Change.VerifiedAt.Equal(c.Change.VerifiedAt) {
-		at = was.at
-	}
-	f.copies[config] = received{c, at}
+	f.copies[config] = received{c, now}
 	return true, true
 }
 
@@ -111,24 +106,20 @@ func (f *follows) ask(c reloader.Config, now time.Time) (number uint64, unknown 
 	return f.asked[c], true
 }
 
-// newest returns what the newest copy of c says.
-func (f *follows) newest(c reloader.Config) (Remote, error) {
+func (f *follows) newest(c reloader.Config) (reloader.Change, error) {
 	if _, out := f.leftOut[c]; out {
-		return Remote{}, FollowError{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and this one is ignored", c, reloader.MaxWanted, c.Cluster)}
+		return reloader.Change{}, FollowError{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and this one is ignored", c, reloader.MaxWanted, c.Cluster)}
 	}
 	copied, heard := f.copies[c]
 	switch {
 	case !heard:
-		return Remote{}, f.unheard(c)
+		return reloader.Change{}, f.unheard(c)
 	case copied.Refused != "":
-		return Remote{}, FollowError{fmt.Sprintf("%s cannot be followed: %s", c, copied.Refused)}
+		return reloader.Change{}, FollowError{fmt.Sprintf("%s cannot be followed: %s", c, copied.Refused)}
 	}
-	remote := Remote{Change: notAfter(copied.Change, copied.at), ReceivedAt: copied.at}
-	remote.Change.Config = c
-	if copied.Answers != 0 && copied.Answers != f.asked[c] {
-		remote.Unanswered = f.unheard(c)
-	}
-	return remote, nil
+	change := notAfter(copied.Change, copied.at)
+	change.Config = c
+	return change, nil
 }
 
 // unheard returns the error of a config whose owner has not answered.

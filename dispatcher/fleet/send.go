@@ -15,26 +15,19 @@ import (
 func (f *Fleet) Export(ctx context.Context, c reloader.Config) error {
 	f.mu.Lock()
 	e := f.exports.configs[c]
-	f.mu.Unlock()
 	if e == nil {
+		f.mu.Unlock()
 		return nil
 	}
-	e.sending <- struct{}{}
-	defer func() { <-e.sending }()
-
 	at := time.Now()
-	f.mu.Lock()
-	targets, refused := f.exports.begin(c, e, at)
+	targets := f.exports.begin(c, e, at)
 	f.mu.Unlock()
 	if len(targets) == 0 {
 		return nil
 	}
-	var seen Seen
-	if !refused {
-		var err error
-		if seen, err = f.look(ctx, c, e, targets); err != nil {
-			return fmt.Errorf("export %s: %w", c, err)
-		}
+	seen, err := f.look(ctx, c, e, targets)
+	if err != nil {
+		return fmt.Errorf("export %s: %w", c, err)
 	}
 	for target, asked := range targets {
 		f.send(copyFor(reloader.Copy{Owner: f.Cluster, Target: target, Config: c, Answers: asked.number, At: at}, seen))
@@ -75,9 +68,6 @@ func (f *Fleet) look(ctx context.Context, c reloader.Config, e *export, targets 
 			return Seen{}, err
 		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e.refused = !e.touched && !seen.allowsOneOf(targets)
 	return seen, nil
 }
 

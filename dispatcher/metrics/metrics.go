@@ -34,8 +34,6 @@ const (
 	Verified Result = "verified"
 	// Unneeded is a hint about a config that no workload depends on.
 	Unneeded Result = "nobody_depends"
-	// Retried is a hint that the stream delivers again.
-	Retried Result = "retried"
 	// Kept is a hint that waits in memory, since its config cannot be read.
 	Kept Result = "kept"
 )
@@ -73,7 +71,8 @@ type Metrics struct {
 	unchanged, coalesced                                     prometheus.Counter
 	times                                                    times
 	sweeps                                                   sweeps
-	stakater                                                 stakater
+	// executed is a metric of Stakater Reloader that dashboards use, as is byNamespace, which is nil unless reloads are counted for each namespace.
+	executed, byNamespace *prometheus.CounterVec
 }
 
 // sweeps are the metrics of full resyncs. They are values of their own, since the status of the cluster shows them too.
@@ -102,16 +101,19 @@ func New(o Options) *Metrics {
 			"Looks at configs that found the content as it was: duplicate reports, and writes without an edit."),
 		coalesced: counter("reroll_coalesced_changes_total",
 			"Changes that needed no roll of their own, because one roll of the workload brought several."),
+		executed: counters("reloader_reload_executed_total", "Attempts to roll a workload, by success.", "success"),
 	}
 	m.times = newTimes(o.Registerer)
-	m.stakater = newStakater(o.Registerer, o.CountByNamespace)
-	o.Registerer.MustRegister(m.hints, m.changes, m.decided, m.reads, m.held, m.attempts, m.called, m.rollouts, m.unchanged, m.coalesced, newWorkloads(o.Snapshot))
+	o.Registerer.MustRegister(m.hints, m.changes, m.decided, m.reads, m.held, m.attempts, m.called, m.rollouts, m.unchanged, m.coalesced, m.executed, newWorkloads(o.Snapshot))
+	if o.CountByNamespace {
+		m.byNamespace = counters("reloader_reload_executed_total_by_namespace", "Attempts to roll a workload, by success and namespace.", "success", "namespace")
+		o.Registerer.MustRegister(m.byNamespace)
+	}
 	m.registerSweeps(o)
 	m.begin()
 	return m
 }
 
-// registerSweeps registers the metrics of full resyncs.
 func (m *Metrics) registerSweeps(o Options) {
 	m.sweeps.took = newSweepTimes()
 	o.Registerer.MustRegister(m.sweeps.took,
@@ -128,7 +130,7 @@ func (m *Metrics) registerSweeps(o Options) {
 
 // begin makes every series of a closed set.
 func (m *Metrics) begin() {
-	for _, result := range []Result{Verified, Unneeded, Retried, Kept} {
+	for _, result := range []Result{Verified, Unneeded, Kept} {
 		m.hints.WithLabelValues(string(result))
 	}
 	for _, part := range []Part{Metadata, Content} {
@@ -137,8 +139,9 @@ func (m *Metrics) begin() {
 	for _, result := range []Attempt{Done, Gone, Outdated, Refused, Failed} {
 		m.attempts.WithLabelValues(string(result))
 	}
-	for _, result := range resultOf {
+	for success, result := range resultOf {
 		m.called.WithLabelValues(result)
+		m.executed.WithLabelValues(strconv.FormatBool(success))
 	}
 	for _, result := range reloader.RolloutResults {
 		m.rollouts.WithLabelValues(string(result))
@@ -193,9 +196,9 @@ func (m *Metrics) Called(success bool) { m.called.WithLabelValues(resultOf[succe
 
 // Rolled counts a roll that succeeded or failed, as Stakater Reloader does.
 func (m *Metrics) Rolled(namespace string, success bool) {
-	m.stakater.executed.WithLabelValues(strconv.FormatBool(success)).Inc()
-	if m.stakater.byNamespace != nil {
-		m.stakater.byNamespace.WithLabelValues(strconv.FormatBool(success), namespace).Inc()
+	m.executed.WithLabelValues(strconv.FormatBool(success)).Inc()
+	if m.byNamespace != nil {
+		m.byNamespace.WithLabelValues(strconv.FormatBool(success), namespace).Inc()
 	}
 }
 

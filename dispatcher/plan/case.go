@@ -5,6 +5,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Case is one config of one workload, as it was read: the workload first, then the config, then evidence.
@@ -25,11 +26,9 @@ type Case struct {
 	Dormant bool
 	// Ending says that the config's namespace is being deleted.
 	Ending bool
-	// Held is why the workload must wait; empty if it may roll.
-	Held reloader.Reason
 	// Template and Pods are evidence; nil until they are asked for.
 	Template *Template
-	Pods     *applied.Pods
+	Pods     *workload.Pods
 }
 
 // Template is what is known about the pod template of a workload.
@@ -48,8 +47,6 @@ const (
 	Nothing Do = "nothing"
 	// Note writes the verdict's Write into the ledger.
 	Note Do = "note"
-	// Hold is a roll that must wait.
-	Hold Do = "hold"
 	Roll Do = "roll"
 	// Ask asks for evidence.
 	Ask Do = "ask"

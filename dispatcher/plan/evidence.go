@@ -37,21 +37,3 @@ func WrittenAt(w *workload.Workload) time.Time {
 	}
 	return w.LastWritten
 }
-
-// PodsOf returns what pods prove.
-func PodsOf(pods workload.Pods) *applied.Pods {
-	found := &applied.Pods{Known: pods.Known}
-	for _, p := range pods.Of {
-		if p.Ended {
-			continue
-		}
-		pod := applied.Pod{Earlier: !p.Current || p.Going}
-		for _, s := range p.Containers {
-			if !s.At.IsZero() {
-				pod.Starts = append(pod.Starts, s.At)
-			}
-		}
-		found.All = append(found.All, pod)
-	}
-	return found
-}

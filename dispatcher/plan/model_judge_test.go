@@ -16,7 +16,7 @@ import (
 //	I5 rest is reached
 //	I6 a rollback is not rolled over while the content stays
 //	I7 nothing rolls for content from before the opt-in, or from before the ledger where nothing is known
-//	I8 what is held or not opted in does not roll
+//	I8 what is not opted in does not roll
 //
 // The exceptions are those of docs/reliability.md.
 
@@ -140,7 +140,7 @@ func (m *model) judgeRoll(w *world, p *process, then state) string {
 		name   string
 		broken bool
 	}{
-		{"I8", p.defiant || !w.opted},
+		{"I8", !w.opted},
 		{"I2", equal && !g.between && p.unsure == [configs]bool{}},
 		{"I4", g.quiet},
 		{"I6", equal && g.rolled == g.applied && stays && w.tmpl.rev != g.mark},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // mutation is a mistake, and the world in which it shows.
@@ -86,7 +87,6 @@ var mutations = []mutation{
 	{name: "no unmoved", product: without("unmoved"), in: with(small, func(s *setup) { s.relabels = true })},
 	{name: "no reverted", product: without("reverted"), in: medium},
 	{name: "no podsNewer", product: without("podsNewer"), in: small, comfort: true},
-	{name: "no held", product: without("held"), in: with(small, func(s *setup) { s.freezes = true })},
 
 	{name: "no writtenSince", product: theProduct, sight: "writtenSince", in: small},
 	{name: "no takenSince", product: theProduct, sight: "takenSince", in: with(small, func(s *setup) { s.hints, s.removals = true, true })},
@@ -120,13 +120,13 @@ var mutations = []mutation{
 	{name: "only the last two looks", product: seeing(func(c *plan.Case) { c.Looks = applied.Looks{}.Add(c.Live.Seen, c.Live) }), in: small},
 	{name: "no rollback in what comes back", product: seeing(func(c *plan.Case) { c.Template.Ours = true }), in: with(medium, func(s *setup) { s.edits = 3 })},
 	{name: "pods of earlier templates count", product: seeing(func(c *plan.Case) {
-		for i := range c.Pods.All {
-			c.Pods.All[i].Earlier = false
+		for i := range c.Pods.Of {
+			c.Pods.Of[i].Current = true
 		}
 	}), in: with(small, func(s *setup) { s.edits = 3 })},
 	{name: "one newer pod is enough", product: seeing(func(c *plan.Case) {
-		slices.SortFunc(c.Pods.All, func(a, b applied.Pod) int { return a.Starts[0].Compare(b.Starts[0]) })
-		c.Pods.All = c.Pods.All[1:]
+		slices.SortFunc(c.Pods.Of, func(a, b workload.Pod) int { return a.Containers[0].At.Compare(b.Containers[0].At) })
+		c.Pods.Of = c.Pods.Of[1:]
 	}), in: small},
 	{name: "the time of data tells when a key was taken away", product: seeing(func(c *plan.Case) { c.AsOf = time.Time{} }), in: with(small, func(s *setup) { s.removals = true })},
 

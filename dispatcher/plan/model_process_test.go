@@ -104,7 +104,11 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 			m.look(w, p, c)
 		}
 		verdicts[c] = m.decide(&now, p, c)
-		if verdicts[c].do == plan.Roll {
+		switch {
+		case verdicts[c].do != plan.Roll:
+		case w.frozen:
+			held, verdicts[c] = true, verdict{} // as a brake does
+		default:
 			p.rolls |= 1 << c
 		}
 	}
@@ -116,10 +120,10 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 	case then.of != p.mem.of:
 		p.do, p.then = doNote, then
 	}
-	p.ignorant, p.defiant = p.do == doRoll && !p.told.rolled, p.do == doRoll && w.frozen
+	p.ignorant = p.do == doRoll && !p.told.rolled
 	p.early, p.earlyOurs = false, false
 	p.told.out = p.told.out || !w.opted && p.do == doNothing
-	return do == plan.Hold
+	return held
 }
 
 // act writes what was decided. It returns the invariant that a roll breaks. A lost answer leaves the process as if nothing was written.

@@ -9,6 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // product is what of Reroll is under test. Each mutation replaces one part.
@@ -40,10 +41,10 @@ type (
 		of               workloadKey
 	}
 	workloadKey struct {
-		opted, frozen, hints, ours bool
-		written, born, changed     uint8
-		starts                     [2]uint8
-		earlier                    [2]bool
+		opted, hints, ours     bool
+		written, born, changed uint8
+		starts                 [2]uint8
+		earlier                [2]bool
 	}
 	verdict struct {
 		do   plan.Do
@@ -149,7 +150,7 @@ func (m *model) back(w *world, a applied.State, from ...state) state {
 // decide asks the product about one config of one workload, with all evidence.
 func (m *model) decide(w *world, p *process, c int) verdict {
 	of := workloadKey{
-		opted: w.opted, frozen: w.frozen, hints: w.hints, ours: p.ours(w) || p.early && p.earlyOurs, written: w.written, born: p.born, changed: w.changed,
+		opted: w.opted, hints: w.hints, ours: p.ours(w) || p.early && p.earlyOurs, written: w.written, born: p.born, changed: w.changed,
 	}
 	for i, pod := range w.pods {
 		of.starts[i], of.earlier[i] = pod.at, pod.rev != w.tmpl.rev
@@ -180,14 +181,11 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		Config: names[k.config], Wanted: of.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
 		Live: live(x.n), Counting: m.counting,
 		First:    applied.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: applied.MarkNone, Required: m.required},
-		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Pods: &applied.Pods{Known: true},
+		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Pods: &workload.Pods{Known: true},
 	}
 	if now := x.writes[x.n-1]; of.hints {
 		q.Live.Touched = timeAt(now.at)
 		q.First.Taken = now.takes && now.at >= of.written
-	}
-	if of.frozen {
-		q.Held = reloader.ReasonFrozen
 	}
 	for i, began := range k.looks {
 		if began != 0 {
@@ -195,7 +193,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		}
 	}
 	for i, at := range of.starts {
-		q.Pods.All = append(q.Pods.All, applied.Pod{Starts: []time.Time{timeAt(at)}, Earlier: of.earlier[i]})
+		q.Pods.Of = append(q.Pods.Of, workload.Pod{Containers: []workload.Start{{At: timeAt(at)}}, Current: !of.earlier[i]})
 	}
 	if m.product.see != nil {
 		m.product.see(&q)

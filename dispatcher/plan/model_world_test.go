@@ -81,12 +81,12 @@ type process struct {
 
 // shadow is what the invariants need to know of a process: ghosts. rolls has the configs that ask for the roll. unsure says that a pod started
 // since the process last found the content of the last roll, before it found other content, which away says. ignorant says that it decided
-// without knowing the last roll, defiant that it did although the workload was held, and told is what it must know.
+// without knowing the last roll, and told is what it must know.
 type shadow struct {
-	rolls             uint8
-	unsure, away      [configs]bool
-	ignorant, defiant bool
-	told              told
+	rolls        uint8
+	unsure, away [configs]bool
+	ignorant     bool
+	told         told
 }
 
 // What was decided.

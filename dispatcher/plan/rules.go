@@ -35,7 +35,6 @@ var Rules = []Rule{
 	{Reverted, "The content changed and came back: update the entry. Exception: a pod started in between, or a rollback revived such a pod.", reverted},
 	{"dormant", "No pod runs: update the entry. Pods that start later read the new content.", dormant},
 	{PodsNewer, "Every container started after the change: update the entry.", podsNewer},
-	{"held", "The workload must wait: hold it.", held},
 	{"roll", "In every other case: roll.", roll},
 }
 
@@ -64,7 +63,7 @@ func (c Case) relation() applied.Relation {
 	if c.first() {
 		return ""
 	}
-	return applied.Relate(c.Entry, c.Live, c.Counting)
+	return applied.Relate(c.Entry, c.Live)
 }
 
 func notWanted(c Case) (Verdict, bool) {
@@ -113,7 +112,7 @@ func appeared(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	case c.Pods == nil && (c.Live.Edited() || c.First.Required):
 		return ask(applied.NeedPods)
-	case c.Pods != nil && (c.Live.EditedUnder(*c.Pods) || c.earlierOne()):
+	case c.Pods != nil && (c.Live.Edited() && applied.OneStartedBy(*c.Pods, c.Live.DataWritten) || c.earlierOne()):
 		return Verdict{}, false
 	case c.First.Required: // pods have waited for it
 		return c.note(reloader.ReasonBaseline)
@@ -125,7 +124,7 @@ func appeared(c Case) (Verdict, bool) {
 // that was there in between. Times are whole seconds, so a pod that started in the second before may have waited for it.
 func (c Case) earlierOne() bool {
 	created := c.Live.Created
-	return c.First.Required && !created.IsZero() && !c.AsOf.IsZero() && c.Pods.OneStartedBetween(c.AsOf, created.Truncate(time.Second).Add(-time.Second))
+	return c.First.Required && !created.IsZero() && !c.AsOf.IsZero() && applied.OneStartedBetween(*c.Pods, c.AsOf, created.Truncate(time.Second).Add(-time.Second))
 }
 
 func keyUnknown(c Case) (Verdict, bool) {
@@ -135,7 +134,6 @@ func keyUnknown(c Case) (Verdict, bool) {
 	return c.note(reloader.ReasonBaseline)
 }
 
-// equal reports whether the counting content is that of the entry.
 func (c Case) equal() bool {
 	switch c.relation() {
 	case applied.Equal, applied.Unused, applied.Restated:
@@ -180,7 +178,7 @@ func reverted(c Case) (Verdict, bool) {
 		return Verdict{}, false // a rollback may have revived pods that started in between
 	case c.Pods == nil:
 		return ask(applied.NeedPods)
-	case c.Pods.OneStartedBetween(left, back):
+	case applied.OneStartedBetween(*c.Pods, left, back):
 		return Verdict{}, false
 	}
 	return c.note(reloader.ReasonAlreadyCurrent)
@@ -197,14 +195,10 @@ func podsNewer(c Case) (Verdict, bool) {
 		return Verdict{}, false // pods read a copy of it, which may be older
 	case c.Pods == nil:
 		return ask(applied.NeedPods)
-	case !c.Pods.AllStartedAfter(c.thereBy()):
+	case !applied.AllStartedAfter(*c.Pods, c.thereBy()):
 		return Verdict{}, false
 	}
 	return c.note(reloader.ReasonPodsNewer)
-}
-
-func held(c Case) (Verdict, bool) {
-	return Verdict{Do: Hold, Reason: c.Held, Write: c.Live.Write}, c.Held != ""
 }
 
 func roll(c Case) (Verdict, bool) {

@@ -9,6 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 const uid = "uid"
@@ -26,6 +27,11 @@ func written(version, content string) applied.Write {
 	return applied.Write{Version: version, KeyID: "k", Sum: content}
 }
 
+// podStarted is a pod that started at a second.
+func podStarted(s int) *workload.Pods {
+	return &workload.Pods{Known: true, Of: []workload.Pod{{Current: true, Containers: []workload.Start{{At: clock(s)}}}}}
+}
+
 // changedCase is a config whose content changed at second 20 and was seen at second 25, while a pod runs since second 10.
 func changedCase() plan.Case {
 	return plan.Case{
@@ -33,14 +39,14 @@ func changedCase() plan.Case {
 		Live:     applied.Live{Write: written("2", "b"), Created: clock(0), DataWritten: clock(20), Seen: clock(25)},
 		First:    applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone},
 		Template: &plan.Template{Ours: true, Changed: clock(3)},
-		Pods:     &applied.Pods{Known: true, All: []applied.Pod{{Starts: []time.Time{clock(10)}}}},
+		Pods:     podStarted(10),
 	}
 }
 
 func TestDecide(t *testing.T) {
 	foreign := names[0]
 	foreign.Cluster = "hub"
-	waiting := &applied.Pods{Known: true, All: []applied.Pod{{}}}
+	waiting := &workload.Pods{Known: true, Of: []workload.Pod{{Current: true}}}
 	back := func(c *plan.Case) { // to a, after a look at a and one at b
 		c.Live.Write = written("3", "a")
 		c.Looks = applied.Looks{}.Add(clock(12), applied.Live{Write: written("1", "a")}).Add(clock(15), applied.Live{Write: written("2", "b")})
@@ -52,27 +58,18 @@ func TestDecide(t *testing.T) {
 		rule   string
 		reason reloader.Reason
 	}{
-		"changed":                           {func(*plan.Case) {}, plan.Roll, "roll", reloader.ReasonReloaded},
-		"held":                              {func(c *plan.Case) { c.Held = reloader.ReasonFrozen }, plan.Hold, "held", reloader.ReasonFrozen},
-		"no pods asked for":                 {func(c *plan.Case) { c.Pods = nil }, plan.Ask, "podsNewer", ""},
-		"a pod started after":               {func(c *plan.Case) { c.Pods.All[0].Starts[0] = clock(21) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
-		"a pod started in the same second":  {func(c *plan.Case) { c.Pods.All[0].Starts[0] = clock(20) }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"a pod that waits has read nothing": {func(c *plan.Case) { c.Pods = waiting }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
-		"no pods":                           {func(c *plan.Case) { c.Pods = &applied.Pods{Known: true} }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"unknown pods":                      {func(c *plan.Case) { c.Pods = &applied.Pods{} }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"unread":                            {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "2"}, true }, plan.Ask, "unread", ""},
-		"unread and the same":               {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "1"}, true }, plan.Nothing, "same", ""},
-		"dormant":                           {func(c *plan.Case) { c.Dormant = true }, plan.Note, "dormant", reloader.ReasonDormant},
-		"ignored":                           {func(c *plan.Case) { c.Wanted, c.Why = false, reloader.ReasonIgnored }, plan.Note, "notWanted", reloader.ReasonIgnored},
-		"ignored before":                    {func(c *plan.Case) { c.Wanted, c.Entry.Out = false, true }, plan.Nothing, "notWanted", ""},
-		"deleted":                           {func(c *plan.Case) { c.Live.Write = applied.Write{} }, plan.Nothing, "gone", ""},
-		"a deletion counts":                 {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion = applied.Write{}, true }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"the namespace ends":                {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", ""},
-		"created":                           {func(c *plan.Case) { c.Entry, c.Live.DataWritten = applied.Write{}, clock(0) }, plan.Note, "appeared", reloader.ReasonAppeared},
-		"created and edited":                {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"a creation counts": {func(c *plan.Case) {
-			c.Entry, c.Live.DataWritten, c.Live.Seen, c.Counting.Creation = applied.Write{}, clock(0), clock(11), true
-		}, plan.Roll, "roll", reloader.ReasonReloaded},
+		"changed":                             {func(*plan.Case) {}, plan.Roll, "roll", reloader.ReasonReloaded},
+		"no pods asked for":                   {func(c *plan.Case) { c.Pods = nil }, plan.Ask, "podsNewer", ""},
+		"a pod started after":                 {func(c *plan.Case) { c.Pods = podStarted(21) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
+		"a pod that waits has read nothing":   {func(c *plan.Case) { c.Pods = waiting }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
+		"a pod that has ended does not count": {func(c *plan.Case) { c.Pods.Of[0].Ended = true; c.Pods.Of = append(c.Pods.Of, podStarted(21).Of...) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
+		"no pods":                             {func(c *plan.Case) { c.Pods = &workload.Pods{Known: true} }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"unknown pods":                        {func(c *plan.Case) { c.Pods = &workload.Pods{} }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"unread":                              {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "2"}, true }, plan.Ask, "unread", ""},
+		"unread and the same":                 {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "1"}, true }, plan.Nothing, "same", ""},
+		"dormant":                             {func(c *plan.Case) { c.Dormant = true }, plan.Note, "dormant", reloader.ReasonDormant},
+		"the namespace ends":                  {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", ""},
+		"created and edited":                  {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"unused keys": {func(c *plan.Case) {
 			c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "f"
 		}, plan.Note, "unmoved", reloader.ReasonKeysUnused},
@@ -84,9 +81,6 @@ func TestDecide(t *testing.T) {
 		"another filter, same content": {func(c *plan.Case) {
 			c.Live.Write = applied.Write{Version: "1", KeyID: "k", Sum: "a", Used: "u", Filter: "g"}
 		}, plan.Note, "unmoved", reloader.ReasonBaseline},
-		"relabelled":                           {func(c *plan.Case) { c.Live.Write = written("2", "a") }, plan.Nothing, "unmoved", ""},
-		"relabelled and writes count":          {func(c *plan.Case) { c.Live.Write, c.Counting.Writes = written("2", "a"), true }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"the key is unknown":                   {func(c *plan.Case) { c.Entry.KeyID = "old" }, plan.Note, "keyUnknown", reloader.ReasonBaseline},
 		"that of another cluster":              {func(c *plan.Case) { c.Config, c.Entry.KeyID = foreign, "old" }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"a new pod may have an old copy of it": {func(c *plan.Case) { c.Config, c.Pods = foreign, waiting }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"an older key is known": {func(c *plan.Case) {
@@ -95,26 +89,13 @@ func TestDecide(t *testing.T) {
 		}, plan.Note, "unmoved", reloader.ReasonBaseline},
 		"an etcd that gives a version twice": {func(c *plan.Case) { c.Live.Version = "1" }, plan.Roll, "roll", reloader.ReasonReloaded},
 
-		"came back":                          {func(c *plan.Case) { back(c) }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
-		"came back, a pod started meanwhile": {func(c *plan.Case) { back(c); c.Pods.All[0].Starts[0] = clock(13) }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"came back, a pod of an earlier template did": {func(c *plan.Case) {
-			back(c)
-			c.Pods.All[0] = applied.Pod{Starts: []time.Time{clock(13)}, Earlier: true}
-		}, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
-		"came back after a rollback":               {func(c *plan.Case) { back(c); c.Template.Ours = false }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"came back before a rollback":              {func(c *plan.Case) { back(c); c.Template.Ours, c.Template.Changed = false, clock(22) }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
 		"came back, the template is not asked for": {func(c *plan.Case) { back(c); c.Template = nil }, plan.Ask, "reverted", ""},
-		"came back, the pods are unknown":          {func(c *plan.Case) { back(c); c.Pods = &applied.Pods{} }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
-		"a key was taken away after a pod started": {func(c *plan.Case) { c.Live.DataWritten = clock(4); c.Pods.All[0].Starts[0] = clock(21) }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"a key is known to be taken away":          {func(c *plan.Case) { c.Live.Shrunk = true; c.Pods.All[0].Starts[0] = clock(21) }, plan.Roll, "roll", reloader.ReasonReloaded},
-		"first sight":                              {func(c *plan.Case) { unknown(c); c.Live.DataWritten = clock(1) }, plan.Note, "firstSight", reloader.ReasonBaseline},
-		"first sight of a change":                  {func(c *plan.Case) { unknown(c) }, plan.Roll, "roll", reloader.ReasonReloaded},
+		"came back, the pods are unknown":          {func(c *plan.Case) { back(c); c.Pods = &workload.Pods{} }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
 		"first sight, no pods asked for":           {func(c *plan.Case) { unknown(c); c.Pods = nil }, plan.Ask, "firstSight", ""},
 		"first sight, no marks asked for":          {func(c *plan.Case) { unknown(c); c.First.Mark = "" }, plan.Ask, "firstSight", ""},
 		"opted in again: an earlier mark is not asked for": {func(c *plan.Case) {
 			c.Entry.Out, c.First.Mark, c.Live.DataWritten = true, "", clock(1)
 		}, plan.Note, "firstSight", reloader.ReasonBaseline},
-		"opted in again with the content of before": {func(c *plan.Case) { c.Entry.Out, c.First.Mark = true, applied.MarkEqual }, plan.Note, "firstSight", reloader.ReasonAlreadyCurrent},
 	}
 	for name, x := range cases {
 		c := changedCase()
@@ -122,20 +103,6 @@ func TestDecide(t *testing.T) {
 		if v := plan.Decide(c); v.Do != x.do || v.Rule != x.rule || v.Reason != x.reason {
 			t.Errorf("%s: %+v; want %s by %s, %q", name, v, x.do, x.rule, x.reason)
 		}
-	}
-}
-
-// TestRulesAnswer checks that every rule has a name and a sentence of its own, and that the last always answers.
-func TestRulesAnswer(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range plan.Rules {
-		if r.Name == "" || r.Says == "" || seen[r.Name] || seen[r.Says] {
-			t.Errorf("rule %q says %q", r.Name, r.Says)
-		}
-		seen[r.Name], seen[r.Says] = true, true
-	}
-	if _, ok := plan.Rules[len(plan.Rules)-1].If(plan.Case{}); !ok {
-		t.Error("the last rule does not answer")
 	}
 }
 
@@ -155,12 +122,8 @@ func TestTogether(t *testing.T) {
 		writes        reloader.ByConfig[applied.Write]
 		noted, rolled []reloader.Config
 	}{
-		"nothing":                   {nil, state, plan.Nothing, 3, state.Writes, nil, nil},
 		"a roll takes notes along":  {map[reloader.Config]plan.Verdict{x: roll, y: note}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
-		"one cannot be read":        {map[reloader.Config]plan.Verdict{x: roll}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: state.Writes.Get(y)}), nil, []reloader.Config{x}},
-		"a hold keeps notes":        {map[reloader.Config]plan.Verdict{x: {Do: plan.Hold}, y: note}, state, plan.Hold, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x), y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
 		"asked first":               {map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}, y: roll}, state, plan.Ask, 3, state.Writes, nil, []reloader.Config{y}},
-		"out, and on the object":    {map[reloader.Config]plan.Verdict{y: out}, state, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x), y: out.Write}), []reloader.Config{y}, nil},
 		"out, and in the ledger":    {map[reloader.Config]plan.Verdict{y: out}, applied.State{}, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x)}), []reloader.Config{y}, nil},
 		"a roll without what's out": {map[reloader.Config]plan.Verdict{x: roll, y: out}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write}), []reloader.Config{y}, []reloader.Config{x}},
 	}
@@ -173,9 +136,6 @@ func TestTogether(t *testing.T) {
 		if !reflect.DeepEqual(before, state.Writes) {
 			t.Fatalf("%s: the state that was given is another one", name)
 		}
-	}
-	if o := plan.Together(uid, state, state, map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}}, clock(30)); o.Do != plan.Ask || len(o.Noted)+len(o.Rolled) > 0 {
-		t.Errorf("outcome %+v, want a question", o)
 	}
 	if o := plan.Together(uid, applied.State{}, applied.State{}, map[reloader.Config]plan.Verdict{x: roll}, clock(30)); o.State.Workload != uid || o.State.N != 1 || !o.State.At.Equal(clock(30)) {
 		t.Errorf("the first roll: %+v", o.State)

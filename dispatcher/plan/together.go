@@ -15,16 +15,16 @@ type Outcome struct {
 	Do Do
 	// State is what the ledger holds afterwards and, after a roll, what the annotation of the workload says.
 	State applied.State
-	// Noted are the configs whose entries a note changes, and Rolled those that ask for the roll or the hold. Both are sorted.
+	// Noted are the configs whose entries a note changes, and Rolled those that ask for the roll. Both are sorted.
 	Noted, Rolled []reloader.Config
 }
 
 // strength orders what can be done.
-var strength = []Do{Nothing, Note, Hold, Roll, Ask}
+var strength = []Do{Nothing, Note, Roll, Ask}
 
 // Together joins the verdicts for the configs of one workload: one roll for all of them, or their notes. uid is the workload's, object is what
 // the annotation said when the workload was read, and newest is Newest of that and the ledger. A config without verdict, as one that cannot be
-// read, keeps its entry. A workload that is held has its notes in State.
+// read, keeps its entry.
 func Together(uid string, object, newest applied.State, verdicts map[reloader.Config]Verdict, now time.Time) Outcome {
 	o := Outcome{Do: Nothing, State: newest}
 	o.State.Workload = uid
@@ -36,7 +36,7 @@ func Together(uid string, object, newest applied.State, verdicts map[reloader.Co
 		}
 		_, onObject := object.Writes.Find(c)
 		switch {
-		case v.Do == Roll || v.Do == Hold:
+		case v.Do == Roll:
 			o.Rolled = append(o.Rolled, c)
 			rolled[c] = &v.Write
 		case v.Do == Note && v.Write.Out && !onObject:

@@ -142,11 +142,9 @@ func (r *Rollout) judge(p workload.Progress) End {
 // Expired says how r ends because its deadline has passed, if its controller does not say so itself.
 func (r *Rollout) Expired(p workload.Progress, deadline time.Duration) End {
 	switch {
-	case !p.Observed:
-		return End{reloader.ReasonStalled, fmt.Sprintf("its controller has not seen the template within %s", deadline)}
-	case p.Phase == workload.RolledOut: // and still in the revision that there was before
+	case p.Observed && p.Phase == workload.RolledOut: // and still in the revision that there was before
 		return End{reloader.ReasonWaitingForOperator, fmt.Sprintf("its controller has begun no rollout within %s", deadline)}
-	case !p.Timed:
+	case !p.Observed || !p.Timed:
 		return End{reloader.ReasonStalled, fmt.Sprintf("it has not rolled out within %s", deadline)}
 	}
 	return End{}

@@ -91,15 +91,6 @@ func Again(hold reloader.Hold, now time.Time) time.Time {
 	return reloader.Later(now.Add(time.Millisecond), reloader.Earlier(hold.Due, latest))
 }
 
-// Continue returns hold with the time since when it lasts: a hold for the reason of the one before began with that one.
-func Continue(hold reloader.Hold, before *reloader.Hold, now time.Time) reloader.Hold {
-	hold.Since = now
-	if before != nil && before.Reason == hold.Reason {
-		hold.Since = before.Since
-	}
-	return hold
-}
-
 func frozen(_ Turn, _ Peers, c control.Control, now time.Time) *reloader.Hold {
 	if f, ok := c.Freeze(now); ok {
 		return &reloader.Hold{Message: f.Reason, Due: f.Until}
@@ -128,7 +119,7 @@ func outsideWindow(t Turn, _ Peers, c control.Control, now time.Time) *reloader.
 }
 
 func tooSoon(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {
-	return until(t.Pace.last(now).Add(t.Interval()), now)
+	return until(t.Pace.last(now).Add(max(t.Asks.MinInterval, t.Limits.MinInterval)), now)
 }
 
 func flapping(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {

@@ -1,7 +1,6 @@
 package turn_test
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"testing"
@@ -9,67 +8,8 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
 	kinds "github.com/reroll-dev/reroll/reloader/workload"
 )
-
-// fleet is workloads that depend on app, of which each was behind.
-type fleet []turn.Peer
-
-func newFleet(n int) fleet {
-	var f fleet
-	for i := range n {
-		f = append(f, turn.Peer{Workload: workload(fmt.Sprintf("web-%02d", i)), Behind: true})
-	}
-	return f
-}
-
-// goes lets everyone go that may, and returns how many have the write.
-func (f fleet) goes() (reached int) {
-	for i, p := range f {
-		steps := map[reloader.Config]turn.Step{app: turn.Count(slices.Values(f))}
-		w := turn.Turn{Workload: p.Workload, Waits: map[reloader.Config]turn.Wait{app: heard(0)}, Retry: p.Retry}
-		if p.Behind && turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon).Hold == nil {
-			f[i] = turn.Peer{Workload: p.Workload, How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolling}
-		}
-		if !f[i].Behind {
-			reached++
-		}
-	}
-	return reached
-}
-
-// end has the rollouts that are under way come to something.
-func (f fleet) end(result reloader.Reason) {
-	for i := range f {
-		if f[i].Rollout == reloader.ReasonRolling {
-			f[i].Rollout = result
-		}
-	}
-}
-
-// expect fails the test unless that many have the write, in that state of their rollouts.
-func (f fleet) expect(t *testing.T, want int) {
-	t.Helper()
-	if n := f.goes(); n != want {
-		t.Errorf("%d have the write, want %d", n, want)
-	}
-}
-
-func TestHalt(t *testing.T) {
-	f := newFleet(30)
-	f.expect(t, 1)
-	f.end(reloader.ReasonStalled)
-	f.expect(t, 1)
-	f[7].Retry = true // one that waits rolls alone
-	f.expect(t, 2)
-	f.end(reloader.ReasonRolledOut)
-	f.expect(t, 2)
-	f[0].Retry = true // the stalled one does not count, so that three go after the first
-	f.expect(t, 5)
-	f.end(reloader.ReasonRolledOut)
-	f.expect(t, 30)
-}
 
 // TestCount: which workloads count, and as what.
 func TestCount(t *testing.T) {
@@ -97,28 +37,12 @@ func TestCount(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
-	f := newFleet(3)
-	for i := range f {
-		f[i] = turn.Peer{Workload: f[i].Workload, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}
+	var stalled []turn.Peer
+	for _, name := range []string{"c", "a", "b"} {
+		stalled = append(stalled, turn.Peer{Workload: workload(name), How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled})
 	}
-	slices.Reverse(f)
-	if failed := turn.Count(slices.Values(f)).Failed; failed == nil || *failed != workload("web-00").Ref() {
+	if failed := turn.Count(slices.Values(stalled)).Failed; failed == nil || *failed != workload("a").Ref() {
 		t.Errorf("failed on %v, want the first", failed)
-	}
-}
-
-// TestHeldByOneOfSeveralConfigs: a workload that waits for two configs waits for the steps of both.
-func TestHeldByOneOfSeveralConfigs(t *testing.T) {
-	other := config("other")
-	w := turn.Turn{Workload: web, Waits: map[reloader.Config]turn.Wait{app: heard(0), other: heard(0)}}
-	steps := map[reloader.Config]turn.Step{app: {Waiting: 2}, other: {Waiting: 2, Going: 1}}
-	d := turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon)
-	if d.Hold == nil || d.Hold.Reason != reloader.ReasonWaitingForStep || d.Hold.Message != other.String() {
-		t.Errorf("held by %+v", d.Hold)
-	}
-	steps[other] = turn.Step{Waiting: 2}
-	if d := turn.Decide(w, turn.Peers{Steps: steps}, control.Control{}, noon); d.Hold != nil {
-		t.Errorf("held by %+v", d.Hold)
 	}
 }
 
@@ -149,7 +73,8 @@ func TestNext(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ got, want []reloader.WorkloadRef }{
 		"in step":         {turn.NextInStep(held(reloader.ReasonWaitingForStep, rolledOut)), refs("first")},
-		"halted":          {turn.NextInStep(held(reloader.ReasonHalted, stalled)), nil},
+		"one is patched":  {turn.NextInStep(held(reloader.ReasonWaitingForStep, turn.Peer{Behind: true, Going: true})), nil},
+		"halted":          {turn.NextInStep(held(reloader.ReasonHalted, stalled, rolledOut, rolledOut)), nil},
 		"halted no more":  {turn.NextInStep(held(reloader.ReasonHalted, rolledOut)), refs("first")},
 		"in a full crowd": {crowd(1), nil},
 		"in a crowd":      {crowd(4), refs("first", "a", "b")},
@@ -158,13 +83,5 @@ func TestNext(t *testing.T) {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
 		}
-	}
-}
-
-// TestNoCrowd: without a limit no workload is looked at, since this comes after each roll.
-func TestNoCrowd(t *testing.T) {
-	next := turn.NextInCrowd(turn.Limits{}, func(func(turn.Peer) bool) { t.Error("all workloads are looked at") })
-	if next != nil {
-		t.Errorf("next are %v", next)
 	}
 }

@@ -79,16 +79,6 @@ func (w Wait) Since() time.Time { return w.first }
 // lookAgain is the time until a workload that is due checks again whether Reroll has read all configs that hints name.
 const lookAgain = 50 * time.Millisecond
 
-// Since returns since when the workload waits for its oldest change; zero if it waits for none.
-func (t Turn) Since() (since time.Time) {
-	for _, w := range t.Waits {
-		if since.IsZero() || w.first.Before(since) {
-			since = w.first
-		}
-	}
-	return since
-}
-
 // Due returns when the debounce window of t closes: after a window without another change, but no later than the longest time after the oldest
 // change. It is zero if nothing asks for a roll, and now if a user requested one. The answer depends on the values
 // of t alone. Callers compute it again instead of keeping it.
@@ -96,13 +86,15 @@ func Due(t Turn, now time.Time) time.Time {
 	if t.Requested {
 		return now
 	}
-	first := t.Since()
+	var first, last time.Time
+	for _, w := range t.Waits {
+		if first.IsZero() || w.first.Before(first) {
+			first = w.first
+		}
+		last = reloader.Later(last, w.last)
+	}
 	if first.IsZero() {
 		return time.Time{}
-	}
-	var last time.Time
-	for _, w := range t.Waits {
-		last = reloader.Later(last, w.last)
 	}
 	window, longest := t.window()
 	latest := first.Add(longest)
@@ -120,6 +112,3 @@ func (t Turn) window() (window, longest time.Duration) {
 	}
 	return t.Debounce.Window, max(t.Debounce.Window, t.Debounce.MaxWait)
 }
-
-// Interval returns the shortest time between two rolls of the workload.
-func (t Turn) Interval() time.Duration { return max(t.Asks.MinInterval, t.Limits.MinInterval) }

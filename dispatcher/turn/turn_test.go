@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -148,86 +147,31 @@ func FuzzPace(f *testing.F) {
 	})
 }
 
-// crowd is a number of workloads that are due, before processes that come and go.
-type crowd struct {
-	limits turn.Limits
-	ns     string
-	slots  []turn.Slot
-	rolled []time.Time
-}
-
-func newCrowd(n int, namespace string, limits turn.Limits) *crowd {
-	return &crowd{limits: limits, ns: namespace, slots: make([]turn.Slot, n), rolled: make([]time.Time, n)}
-}
-
-// pass decides about each workload that has not rolled, and returns the lines after that.
-func (c *crowd) pass(t *testing.T, line turn.Line, control control.Control, now time.Time) turn.Line {
-	for i := range c.slots {
-		if !c.rolled[i].IsZero() {
-			continue
-		}
-		w := turn.Turn{Workload: in(c.ns, fmt.Sprint(i)), Limits: c.limits, Slot: c.slots[i]}
-		d := turn.Decide(w, turn.Peers{Line: line}, control, now)
-		c.slots[i], line = d.Slot, d.Line
-		if d.Hold == nil {
-			c.rolled[i] = now
-			continue
-		}
-		if d.Hold.Reason == reloader.ReasonLimited && !d.Hold.Due.After(now) {
-			t.Fatalf("held until %s", d.Hold.Due.Sub(now))
-		}
-	}
-	return line
-}
-
-// rolls returns how many rolled from a time on, within a duration.
-func (c *crowd) rolls(from time.Time, within time.Duration) (n int) {
-	for _, at := range c.rolled {
-		if !at.IsZero() && !at.Before(from) && at.Before(from.Add(within)) {
-			n++
-		}
-	}
-	return n
-}
-
-// restart has a process begin that knows of each workload only when it rolled.
-func (c *crowd) restart(now time.Time) turn.Line {
-	clear(c.slots)
-	rolled := slices.DeleteFunc(slices.Clone(c.rolled), time.Time.IsZero)
-	return turn.Replay(c.limits.PerMinute, rolled, now)
-}
-
-// TestRates: many workloads go one after the other, a tenth of a minute's at once.
+// TestRates: many workloads go one after the other, a tenth of a minute's at once. A process that starts again and again lets no more go.
 func TestRates(t *testing.T) {
-	c := newCrowd(300, "shop", turn.Limits{PerMinute: 60})
-	var line turn.Line
-	for s := range 600 {
-		line = c.pass(t, line, control.Control{}, after(float64(s)))
-	}
-	if n := c.rolls(noon, time.Second); n != 6 {
-		t.Errorf("%d at once, want 6", n)
-	}
-	for s := range 300 {
-		if n := c.rolls(after(float64(s)), time.Minute); n > 66 {
-			t.Errorf("%d in the minute from %d s on", n, s)
-		}
-	}
-	if n := c.rolls(noon, 296*time.Second); n != 300 {
-		t.Errorf("%d rolled in time, want all", n)
-	}
-}
-
-// TestRatesOverRestarts: a process that starts again and again lets no more go than the limit does.
-func TestRatesOverRestarts(t *testing.T) {
-	c := newCrowd(200, "shop", turn.Limits{PerMinute: 60})
+	slots, gone := make([]turn.Slot, 200), map[int]bool{}
+	var rolled []time.Time
 	var line turn.Line
 	for s := range 60 {
+		now := after(float64(s))
 		if s%5 == 0 {
-			line = c.restart(after(float64(s)))
+			clear(slots)
+			line = turn.Replay(60, rolled, now)
 		}
-		line = c.pass(t, line, control.Control{}, after(float64(s)))
+		for i := range slots {
+			if gone[i] {
+				continue
+			}
+			d := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 60}, Slot: slots[i]}, turn.Peers{Line: line}, control.Control{}, now)
+			if slots[i], line = d.Slot, d.Line; d.Hold == nil {
+				gone[i], rolled = true, append(rolled, now)
+			}
+		}
+		if s == 0 && len(rolled) != 6 {
+			t.Errorf("%d at once, want 6", len(rolled))
+		}
 	}
-	if n := c.rolls(noon, time.Minute); n < 60 || n > 66 {
+	if n := len(rolled); n < 60 || n > 66 {
 		t.Errorf("%d rolls in a minute with twelve starts, want about 60", n)
 	}
 }

@@ -99,7 +99,7 @@ func (s inspection) state(c reloader.Config, by dialect.Decision, carried plan.C
 				return Unknown, err
 			}
 		}
-		of.Pods = plan.PodsOf(pods)
+		of.Pods = &pods
 		v = plan.Decide(of)
 	}
 	if v.Do == plan.Roll {

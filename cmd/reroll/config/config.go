@@ -81,7 +81,7 @@ type Rolling struct {
 	Debounce      turn.Debounce `yaml:"debounce"`
 	RolloutLimits RolloutLimits `yaml:"rolloutLimits"`
 	HotReload     HotReload     `yaml:"hotReload"`
-	// Interval of resyncs; six times as long for kinds of config that Reroll may not list. 0: one resync, at startup.
+	// Interval of resyncs. 0: one resync, at startup.
 	ResyncInterval time.Duration `yaml:"resyncInterval" min:"1s"`
 	Notifications  Notifications `yaml:"notifications"`
 }
