@@ -107,6 +107,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	}
 	k.First = plan.FirstOf(w, c, b.states.born)
 	k.First.Taken = taken(w, f)
+	k.First.Joined = !k.AsOf.IsZero() && k.AsOf.Before(k.First.Written)
 	if k.Live.Shrunk = k.First.Taken; k.Known {
 		k.Live.Shrunk = shrunk(e, e.last, k)
 	}

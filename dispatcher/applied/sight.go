@@ -42,6 +42,8 @@ type First struct {
 	// Taken says that something was removed from the config after Written: a hint reports a write, the config's version is higher than
 	// the workload's, and no field was given a value since.
 	Taken bool
+	// Joined says that the workload was known before Written, so that it has begun to ask for the config then.
+	Joined bool
 	// Required says that no container of the workload starts without the config.
 	Required bool
 	Mark     MarkSays
@@ -150,8 +152,11 @@ func takenSince(s Sighting) (Finding, bool) {
 // madeAnew does not count a pod that started in the second of the config's creation: usually both come from one apply, the config first.
 func madeAnew(s Sighting) (Finding, bool) {
 	created := s.Live.Created
-	if !s.since(created) || !s.First.Required && !s.Counting.Creation {
+	switch {
+	case !s.since(created), !s.First.Required && !s.Counting.Creation:
 		return Finding{}, false
+	case s.First.Joined && !s.First.Required && second(created).Equal(second(s.First.Written)):
+		return Finding{}, false // one apply makes a config and names it
 	}
 	return s.older(second(created).Add(-time.Second))
 }
