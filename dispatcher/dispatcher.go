@@ -173,6 +173,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(ctx, &begin, workers, d.workloadQ, attend)
 	work(ctx, &begin, resumers, d.owedQ, resume)
 	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
+	work(ctx, &begin, 1, d.scopeQ, func(s scope) time.Duration { return d.again(ctx, s) })
 	work(ctx, &begin, lookers, d.configQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
 	if d.first(ctx) == nil {
@@ -185,7 +186,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	// A call to a lost API server or NATS must not block the end; the next start computes unfinished work again.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.configQ)
+	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.scopeQ, d.configQ)
 	_ = begin.Wait()
 	d.storeRest()
 	d.shutDown(d.recordQ, d.changeQ, d.ledgerQ)

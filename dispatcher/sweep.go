@@ -167,13 +167,14 @@ func (d *sweeper) pause(ctx context.Context, p tempo, wait time.Duration) bool {
 }
 
 // scope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, each config is read, spread over the
-// available time. A scope whose list fails is left to the next round.
+// available time. A list that fails is retried.
 func (d *sweeper) scope(ctx context.Context, s scope, p tempo) reach {
 	switch err := d.listed(ctx, s); {
 	case err == nil:
 		return reachedAll
 	case !apierrors.IsForbidden(err):
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
+		d.scopeQ.AddRateLimited(s)
 		return reachedNone
 	}
 	known := d.known(s)
@@ -207,6 +208,14 @@ func (d *sweeper) listed(ctx context.Context, s scope) error {
 		}
 	}
 	return nil
+}
+
+// again sweeps a scope whose configs could not be listed. One that may not be listed waits for its turn.
+func (d *sweeper) again(ctx context.Context, s scope) time.Duration {
+	if err := d.listed(ctx, s); err != nil && !apierrors.IsForbidden(err) {
+		return again
+	}
+	return 0
 }
 
 func (d *sweeper) known(s scope) []reloader.Config {
