@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/rollout"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -107,4 +108,19 @@ func (b *board) adoptRecord(t *tracked) {
 	if r.Rollout != nil {
 		t.rollout = rollout.Recorded(r.LastReload, *r.Rollout, time.Now())
 	}
+	b.recordUnsaid(t, r)
+}
+
+// recordUnsaid records the last roll of t if it is not the last on record r: the process that made it ended before it could say so.
+func (b *board) recordUnsaid(t *tracked, r reloader.WorkloadRecord) {
+	if t.state.N == 0 || r.LastReload == b.scribe.rollID(t, t.state) {
+		return
+	}
+	before := applied.State{}
+	for _, e := range r.Edges {
+		if w := t.state.Writes.Get(e.Config); strings.HasPrefix(e.Applied.Sum, w.Sum) {
+			before.Writes.Set(e.Config, w)
+		}
+	}
+	b.rolledElsewhere(t, before)
 }
