@@ -73,7 +73,7 @@ func TestHalt(t *testing.T) {
 	}
 
 	t.Log("another try begins with one")
-	_, stalled, _ := strings.Cut(message, "the rollout of Deployment/"+s.NS+"/")
+	_, stalled, _ := strings.Cut(message, "the reload of Deployment/"+s.NS+"/")
 	stalled, _, _ = strings.Cut(stalled, " ")
 	if out, err := s.Reroll("retry", s.NS+"/Deployment/"+stalled); err != nil || !strings.HasPrefix(out, "asked for another try of ") {
 		t.Errorf("retry says %q, %v", out, err)
