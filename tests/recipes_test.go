@@ -154,26 +154,6 @@ func unknownAnnotations(value any, keys []string) (complaints []string) {
 	return complaints
 }
 
-func TestRecipeRulesCatch(t *testing.T) {
-	const pod = `{selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}}}`
-	keys := annotationKeys(t)
-	for manifest, want := range map[string]string{
-		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"true\"}}, spec: " + pod + "}":                                "",
-		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"yes\"}}, spec: " + pod + "}":                                 `is "yes"; use`,
-		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"true\", reroll.dev/window: 30}}, spec: " + pod + "}":         "cannot unmarshal",
-		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: " + pod + "}":                                                                          "does not opt in",
-		"{kind: ConfigMap, metadata: {annotations: {reroll.dev/shared-with: shop}}}":                                                                                                  "reroll.dev/shared-with is unknown",
-		"{kind: SealedSecret, spec: {template: {metadata: {annotations: {reloader.stakater.com/matches: x}}}}}":                                                                       "reloader.stakater.com/matches is unknown",
-		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, annotations: {reroll.dev/auto: \"true\", reroll.dev/window: 30 seconds}}, spec: " + pod + "}": "reroll.dev/window",
-		"{kind: ": "yaml",
-	} {
-		_, complaints := judgeManifests(manifest, keys)
-		if got := strings.Join(complaints, "; "); !strings.Contains(got, want) || want == "" && got != "" {
-			t.Errorf("complaints %q about %s, want %q", got, manifest, want)
-		}
-	}
-}
-
 // ownKey is an annotation of Reroll itself in the sources.
 var ownKey = regexp.MustCompile(`(?:OwnPrefix \+ "|"reroll\.dev/)([a-z-]+)"`)
 

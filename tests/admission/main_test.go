@@ -23,15 +23,12 @@ import (
 const (
 	// configuration is the name of the MutatingWebhookConfiguration.
 	configuration = "reroll"
-	// lifetime is that of the certificates, of which the tests see several: each is renewed when a third of it is left.
-	lifetime = time.Minute
 	// window is the quiet window. Who writes a config and then the workload has to do both within it for them to be one change.
 	window = 5 * time.Second
 )
 
 var (
-	// shared is the line of all tests, each of which has a namespace of its own there. Those that wait for a long time, and leave the process and the
-	// API server's configuration as they are, wait next to each other, when all others are done.
+	// shared is the line of all tests, each of which has a namespace of its own there.
 	shared *line.Line
 	// address is where the webhook is.
 	address string
@@ -53,7 +50,7 @@ func TestMain(m *testing.M) {
 		Kube: kube.Options{Audit: &kube.Audit{InitialBackoff: time.Second}},
 		Flags: []string{
 			"--components=ingest,dispatch,api,admission", "--set", "admission.address=" + address, "--set", "admission.configuration=" + configuration,
-			"--set", "admission.certificateLifetime=" + lifetime.String(), "--set", "debounce.window=" + window.String(), "--is-Argo-Rollouts", "true",
+			"--set", "debounce.window=" + window.String(), "--is-Argo-Rollouts", "true",
 		},
 	}, func(ctx context.Context, l *line.Line) error {
 		for _, crd := range []string{"rollouts.argoproj.io", "deploymentconfigs.apps.openshift.io"} {

@@ -72,7 +72,8 @@ func optIns(d *dialect.Dialect) []string {
 	return keys
 }
 
-// TestWebhookKeepsOut: who reloads everything asks about everything, and nobody asks about Reroll's own namespace.
+// TestWebhookKeepsOut: who reloads everything asks about everything, and nobody asks about Reroll's own namespace. The CA that cert-manager writes is
+// not taken away by an upgrade.
 func TestWebhookKeepsOut(t *testing.T) {
 	all := webhookOf(t, "--set", "admission.enabled=true,config.reload.autoAll=true,config.scope.namespacesToIgnore={infra}")
 	if len(all.MatchConditions) > 0 {
@@ -80,5 +81,8 @@ func TestWebhookKeepsOut(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{namespace, "kube-system", "infra"}, all.NamespaceSelector.MatchExpressions[0].Values); diff != "" {
 		t.Errorf("namespaces that are left out (-want +got):\n%s", diff)
+	}
+	if ca := webhookOf(t, "--set", "admission.enabled=true,admission.tls.existingSecret=webhook").ClientConfig.CABundle; ca != nil {
+		t.Errorf("the chart writes the CA %q", ca)
 	}
 }

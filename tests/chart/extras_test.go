@@ -36,13 +36,9 @@ func alertGroups(t *testing.T, objects []runtime.Object) (names []string) {
 // TestAbsenceOnPurposeIsNoAlert: who wants no API is not told for ever that there is none.
 func TestAbsenceOnPurposeIsNoAlert(t *testing.T) {
 	for set, want := range map[string]bool{
-		"mode=split,nats.url=nats://n:4222":                    true,
 		"mode=split,nats.url=nats://n:4222,api.replicaCount=0": false,
-		"mode=hub,nats.url=nats://n:4222,api.replicaCount=0":   false,
-		"dryRun=false":       true,
 		"api.replicaCount=0": true, // of roles
 		"replicaCount=0":     false,
-		"mode=split,nats.url=nats://n:4222,ingest.replicaCount=0": true,
 	} {
 		text := render(t, "--set", "metrics.prometheusRule.enabled=true", "--set", set)
 		if got := strings.Contains(text, "alert: RerollAPIAbsent"); got != want {

@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -107,20 +106,6 @@ func compareGolden(t *testing.T, golden, got string) {
 	line.Must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("(-golden +now; go test ./tests/chart -update accepts it):\n%s", diff)
-	}
-}
-
-func checkService(t *testing.T, service *corev1.Service, labels map[string]string, ports map[string]bool) {
-	t.Helper()
-	for key, value := range service.Spec.Selector {
-		if labels[key] != value {
-			t.Errorf("service %s selects %s=%s, the pod has %q", service.Name, key, value, labels[key])
-		}
-	}
-	for _, port := range service.Spec.Ports {
-		if !ports[port.TargetPort.String()] {
-			t.Errorf("service %s leads to port %s, the pod has %v", service.Name, port.TargetPort.String(), ports)
-		}
 	}
 }
 

@@ -3,7 +3,6 @@
 package chart_test
 
 import (
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	rig "github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
-	"github.com/reroll-dev/reroll/tests/pki"
 	"github.com/reroll-dev/reroll/tests/tools"
 )
 
@@ -35,7 +33,6 @@ func TestInstall(t *testing.T) {
 			}
 		}
 		t.Run(helm+"/one process becomes two", func(t *testing.T) { grow(t, cluster, helm) })
-		t.Run(helm+"/an injected CA", func(t *testing.T) { injected(t, cluster, helm) })
 	}
 }
 
@@ -70,37 +67,6 @@ func grow(t *testing.T, cluster *rig.Cluster, version string) {
 	got, err := cluster.Kubectl(t.Context(), "--namespace="+namespace, "get", "statefulset", "example-reroll", "--output=jsonpath={.spec.replicas}")
 	if err != nil || got != "2" {
 		t.Errorf("%s replicas, want 2: %v", got, err)
-	}
-}
-
-// injected: what cert-manager writes into the webhook's configuration stays there over an upgrade.
-func injected(t *testing.T, cluster *rig.Cluster, version string) {
-	helm, uninstall := installer(t, cluster, version)
-	defer uninstall()
-	values := `admission.enabled=true,admission.tls.existingSecret=webhook,admission.annotations.cert-manager\.io/inject-ca-from=` + namespace + `/webhook`
-	if _, err := helm("install", release, chart, "--set", values); err != nil {
-		t.Fatal(err)
-	}
-	const configuration = "mutatingwebhookconfiguration/example-reroll-reroll-system"
-	read := func(path string) string {
-		t.Helper()
-		got, err := cluster.Kubectl(t.Context(), "get", configuration, "--output=jsonpath="+path)
-		line.Must(t, err)
-		return got
-	}
-	if got := read(`{.metadata.annotations.cert-manager\.io/inject-ca-from}`); got != namespace+"/webhook" {
-		t.Errorf("the CA is to come from %q", got)
-	}
-	ca, err := pki.NewCA("cert-manager")
-	line.Must(t, err)
-	bundle := base64.StdEncoding.EncodeToString(ca.CertPEM())
-	cluster.MustKubectl(t, "patch", configuration, "--field-manager=cainjector", "--type=json",
-		`--patch=[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"`+bundle+`"}]`)
-	if _, err := helm("upgrade", release, chart, "--set", values+",config.log.level=debug"); err != nil {
-		t.Fatal(err)
-	}
-	if got := read("{.webhooks[0].clientConfig.caBundle}"); got != bundle {
-		t.Errorf("after the upgrade the CA is %.20q…, want what was injected", got)
 	}
 }
 

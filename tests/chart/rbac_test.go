@@ -2,57 +2,16 @@ package chart_test
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/tests/line"
 )
-
-var (
-	verbsLine  = regexp.MustCompile(`\bverbs: \[(.*)\]\}?$`)
-	reasonLine = regexp.MustCompile(`^\s*# ([a-z]+(?:, [a-z]+)*): \S.*\.`)
-)
-
-// TestEveryVerbHasAReason reads the rendered rules as text: above each stands a comment for each verb, and none for another.
-func TestEveryVerbHasAReason(t *testing.T) {
-	for _, folder := range valuesCases(t) {
-		t.Run(filepath.Base(folder), func(t *testing.T) {
-			rules := checkReasons(t, render(t, "--values", folder+"/values.yaml"))
-			if rules == 0 {
-				t.Error("no rules rendered")
-			}
-		})
-	}
-}
-
-// checkReasons returns how many rules there are in text.
-func checkReasons(t *testing.T, text string) (rules int) {
-	t.Helper()
-	var reasons []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if m := reasonLine.FindStringSubmatch(line); m != nil {
-			reasons = append(reasons, strings.Split(m[1], ", ")...)
-		}
-		m := verbsLine.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		rules++
-		if diff := cmp.Diff(strings.Split(m[1], ", "), reasons); diff != "" {
-			t.Errorf("rule %d (-verbs +reasons given):\n%s", rules, diff)
-		}
-		reasons = nil
-	}
-	return rules
-}
 
 // sets are values besides those of testdata. They decide about rights on pods.
 var sets = []string{

@@ -31,7 +31,7 @@ type released struct {
 	processes []*program
 	// ingest, api and admits are the addresses of those who take audit events, answer and admit; the first and the last may be empty.
 	ingest, api, admits string
-	// cluster is what its own cluster is called; empty at a hub.
+	// cluster is what its cluster is called.
 	cluster string
 	// certified says that the process which takes audit events shows the certificate that it made.
 	certified bool

@@ -111,10 +111,3 @@ func (c *cluster) probe() {
 	c.Edit("sentinel", fmt.Sprint(c.probes))
 	c.waitRolls("sentinel", c.probes)
 }
-
-// quiesce waits until what was edited so far has been dealt with.
-func (c *cluster) quiesce() {
-	c.T.Helper()
-	c.probe()
-	c.probe()
-}

@@ -9,9 +9,8 @@ export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=$PW
 # Without cgo, as the product and the parts of Kubernetes are built: another setting would compile every package once more.
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false" GOTOOLCHAIN=local CGO_ENABLED=0
 
-results=bin/results
-rm -rf "$results" bin/artifacts
-mkdir -p "$results" bin/artifacts
+rm -rf bin/artifacts
+mkdir -p bin/artifacts
 table='' red=''
 
 # stage NAME COMMAND…: runs the command, and notes its seconds and whether it failed.
@@ -24,31 +23,26 @@ stage() {
 }
 
 gotestsum=
-gotest() {
-  local name=$1
-  shift
-  "$gotestsum" --format pkgname --format-hide-empty-pkg --jsonfile "$results/$name.json" "$@"
-}
+gotest() { "$gotestsum" --format pkgname --format-hide-empty-pkg "$@"; }
 
 # With the race detector: where goroutines meet. It compiles every package that these import once more, so they import little: all others are
 # raced at night. What vet finds in tests, check-vet has found.
 raced='./dispatcher/... ./reloader/queue/... ./ingest/audit'
 
-race() { CGO_ENABLED=1 gotest race -- -race -vet=off -timeout 20m $raced; }
+race() { CGO_ENABLED=1 gotest -- -race -vet=off -timeout 20m $raced; }
 unit() {
   local packages
   packages=$(go list ./... | grep -vE '/reroll/(tests|dispatcher|ingest|reloader/queue)(/|$)')
-  gotest unit -- -vet=off -timeout 20m $packages ./dispatcher/plan ./ingest/webhook ./tests/gate ./tests/kube ./tests/line ./tests/port ./tests/scenario ./tests/world
+  gotest -- -vet=off -timeout 20m $packages ./dispatcher/plan ./ingest/webhook ./tests/kube ./tests/line ./tests/scenario
 }
 # The go command does not see what helm and git read, and would answer from its cache: hence -count=1.
-chart() { gotest chart -- -vet=off -count=1 -timeout 15m ./tests ./tests/chart/...; }
-# On one control plane, one package after another. What fails there may have waited too long for a busy machine: it is tried once more, and
-# shown as FLAKED.
+chart() { gotest -- -vet=off -count=1 -timeout 15m ./tests ./tests/chart/...; }
+# On one control plane, one package after another. What fails there may have waited too long for a busy machine: it is tried once more.
 system() {
   local packages='./tests/scenarios ./tests/conformance/stakater ./tests/e2e ./tests/watch ./tests/roll ./tests/tenancy ./tests/behaviour'
   go build -o /dev/null ./cmd/reroll && go test -vet=off -count=1 -run '^$' $packages >/dev/null &&
-    go run ./tests/line/cmd/rig "$gotestsum" --format pkgname --jsonfile "$results/system.json" \
-      --rerun-fails=1 --rerun-fails-max-failures=3 --packages "$packages" -- -vet=off -count=1 -p 1 -parallel 8 -timeout 15m
+    go run ./tests/line/cmd/rig "$gotestsum" --format pkgname \
+      --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=bin/artifacts/flaked --packages "$packages" -- -vet=off -count=1 -p 1 -parallel 8 -timeout 15m
 }
 demo() { DEMO_EXIT=1 go run ./tests/demo; }
 
@@ -62,11 +56,18 @@ stage 'chart' chart
 stage 'system' system
 stage 'demo' demo
 
+# The summaries of gotestsum: each test that was skipped or failed, with its output.
+sed -n '/^=== \(Skipped\|Failed\|Errors\)/,/^DONE/p' bin/artifacts/*.log
+if [ -s bin/artifacts/flaked ]; then
+  printf '\nTried again:\n'
+  cat bin/artifacts/flaked
+fi
+if grep -q '^=== SKIP' bin/artifacts/*.log; then red="$red 'skipped tests'"; fi # the gate skips nothing
 printf '\n%s' "$table"
 printf '%-20s %5d s\n\n' 'total' "$SECONDS"
-go run ./tests/gate "$results" || red="$red 'tests'"
 if [ -n "$red" ]; then
   printf 'RED:%s\n' "$red"
+  printf 'To repeat a test of the stage system: go run ./tests/line/cmd/rig go test -count=1 -v -run TestX ./tests/e2e\n'
   exit 1
 fi
 printf 'GREEN\n'

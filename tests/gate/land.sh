@@ -20,7 +20,7 @@ git worktree add --quiet --detach "$tree" "$head"
 trap 'git worktree remove --force "$tree"' EXIT
 if ! make -C "$tree" test; then
   mkdir -p bin && rm -rf bin/landing && cp -r "$tree/bin" bin/landing
-  say 'the gate is red: main stays where it is; results and logs are in bin/landing'
+  say 'the gate is red: main stays where it is; logs are in bin/landing'
   exit 1
 fi
 if [ -n "$home" ]; then git -C "$home" merge --quiet --ff-only "$head"; else git branch --force main "$head"; fi

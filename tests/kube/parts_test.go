@@ -35,23 +35,3 @@ func TestOtherVersions(t *testing.T) {
 		t.Errorf("a node of 1.33 gives %v", err)
 	}
 }
-
-// TestSumSamples: a test that wants no audit errors would pass where the sum is not taken.
-func TestSumSamples(t *testing.T) {
-	t.Parallel()
-	const text = `# TYPE errors_total counter
-errors_total{plugin="webhook",code="1"} 2
-errors_total{plugin="webhook",code="2"} 3e+00
-errors_total{plugin="buffered",code="1"} 10
-errors_total_of_others 100
-plain 7
-plain`
-	for asked, want := range map[string]float64{
-		"errors_total": 15, `errors_total plugin="webhook"`: 5, `errors_total plugin="webhook" code="2"`: 3, "absent_total": 0, "plain": 7,
-	} {
-		words := strings.Fields(asked)
-		if got, err := SumSamples(text, words[0], words[1:]); err != nil || got != want {
-			t.Errorf("%s: got %v (%v), want %v", asked, got, err, want)
-		}
-	}
-}

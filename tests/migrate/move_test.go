@@ -12,32 +12,22 @@ import (
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
-// TestGuide follows the guide to its end with both strategies: no pod is replaced for the move in, the way back and the next move in,
-// and what changes on the way is rolled once.
+// TestGuide follows the guide to its end: no pod is replaced for the move in, the way back and the next move in, and what changes on the way is rolled
+// once. tests/conformance has what the marks of the strategy annotations say.
 func TestGuide(t *testing.T) {
-	for _, strategy := range []string{"env-vars", "annotations"} {
-		t.Run(strategy, func(t *testing.T) {
-			s := newShop(t, strategy)
-			r := newReader(t, "stakater", "config: {reload: {strategy: "+strategy+"}, debounce: {window: 6s}}\n")
-			r.installTheirs(t, strategy)
-			if flags := r.follow(t, before, nil); !strings.Contains(flags, "--reload-strategy="+strategy) {
-				t.Errorf("what is set is told as %s", flags)
-			}
-			s.observe(t, r)
-			s.moveIn(t, r)
-			s.goBack(t, r)
-			s.stay(t, r)
-		})
-	}
-}
-
-// installTheirs installs what stands for Stakater Reloader.
-func (r *reader) installTheirs(t *testing.T, strategy string) {
-	t.Helper()
+	s := newShop(t, "env-vars")
+	r := newReader(t, "stakater", "config: {debounce: {window: 6s}}\n")
 	chart, err := filepath.Abs("testdata/reloader")
 	line.Must(t, err)
-	r.Follow(t, "helm install reloader "+chart+" --namespace reloader --create-namespace --set strategy="+strategy)
+	r.Follow(t, "helm install reloader "+chart+" --namespace reloader --create-namespace --set strategy=env-vars")
 	r.awaitTheirs(t)
+	if flags := r.follow(t, before, nil); !strings.Contains(flags, "--reload-strategy=env-vars") {
+		t.Errorf("what is set is told as %s", flags)
+	}
+	s.observe(t, r)
+	s.moveIn(t, r)
+	s.goBack(t, r)
+	s.stay(t, r)
 }
 
 func (r *reader) awaitTheirs(t *testing.T) {
@@ -97,22 +87,14 @@ func (s shop) goBack(t *testing.T, r *reader) {
 	s.expectKept(was)
 	for name, value := range map[string]string{"seen": "4", "missed": "2"} {
 		before := s.generation(name)
-		if s.roll(name, value); s.strategy == "env-vars" && s.generation(name) != before {
+		if s.roll(name, value); s.generation(name) != before {
 			t.Errorf("what it writes into %s for the present content is not there already", name)
 		}
 	}
 	s.edit("seen", "5")
 	s.awaitReload("seen", "DryRun", 2)
 	s.roll("seen", "5")
-	s.expectKept(was, "seen", s.rolledAnew("missed"))
-}
-
-// rolledAnew is the app that was rolled for a content that it had, which the strategy annotations does: its mark has a time.
-func (s shop) rolledAnew(app string) string {
-	if s.strategy == "annotations" {
-		return app
-	}
-	return ""
+	s.expectKept(was, "seen")
 }
 
 // stay moves in for good.

@@ -2,13 +2,11 @@ package migrate_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,17 +15,14 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// shop is a namespace with running pods whose workloads Stakater Reloader has marked.
-type shop struct {
-	*line.Room
-	strategy string
-}
+// shop is a namespace with running pods whose workloads another tool has marked.
+type shop struct{ *line.Room }
 
 // newShop returns a shop whose pods all run, or have succeeded if they are a Job's.
-func newShop(t *testing.T, strategy string) shop {
+func newShop(t *testing.T, marks string) shop {
 	t.Helper()
-	s := shop{line.NewRoom(t, shared), strategy}
-	manifest, err := os.ReadFile("testdata/shop-" + strategy + ".yaml")
+	s := shop{line.NewRoom(t, shared)}
+	manifest, err := os.ReadFile("testdata/shop-" + marks + ".yaml")
 	s.Must(err)
 	s.KubectlWith(strings.ReplaceAll(string(manifest), "NAMESPACE", s.NS), "apply", "--filename=-")
 	for _, workload := range []string{"deployment/web", "statefulset/store", "daemonset/agent", "deployment/seen", "deployment/missed"} {
@@ -89,13 +84,6 @@ func (s shop) roll(name, value string) {
 	s.T.Helper()
 	hash := scenario.StakaterHash("a=" + value)
 	template := fmt.Sprintf(`{"spec":{"containers":[{"name":"main","env":[{"name":"STAKATER_%s_CONFIGMAP","value":"%s"}]}]}}`, strings.ToUpper(name), hash)
-	if s.strategy == "annotations" {
-		from := fmt.Sprintf(`{"type":"CONFIGMAP","name":"%s","namespace":"%s","hash":"%s","containerRefs":["main"],"observedAt":%d}`,
-			name, s.NS, hash, time.Now().Unix())
-		text, err := json.Marshal(from)
-		s.Must(err)
-		template = fmt.Sprintf(`{"metadata":{"annotations":{"reloader.stakater.com/last-reloaded-from":%s}}}`, text)
-	}
 	s.Kubectl("patch", "deployment/"+name, "--type=strategic", "--field-manager=Reloader", "--patch", `{"spec":{"template":`+template+`}}`)
 	s.awaitPods(name)
 }

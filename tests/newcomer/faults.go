@@ -1,7 +1,5 @@
 package newcomer
 
-import "strings"
-
 // fault is a mistake that somebody makes in a namespace of their own.
 type fault struct {
 	// objects are made first, as YAML. A Deployment web that opts in with auto and uses the ConfigMap app is there if they are empty.
@@ -43,7 +41,7 @@ const (
 	edit    = "kubectl -n $NAMESPACE patch configmap app --patch '{\"data\":{\"level\":\"debug\"}}'\n"
 )
 
-// faults are the mistakes that concern one workload.
+// faults are mistakes that concern one workload, each of which reaches Reroll in its own way. TestFaultsOfNewcomers of package verdict has them all.
 var faults = map[string]fault{
 	"no annotation": {
 		objects: app + deployment("", fromApp), then: edit, calm: true,
@@ -53,29 +51,9 @@ var faults = map[string]fault{
 		objects: password + deployment(`secret.reloader.stakater.com/reload: api-pasword`, `, envFrom: [{secretRef: {name: api-password}}]`),
 		state:   "MissingConfig", cause: "api-pasword does not exist. Did you mean api-password", next: "edit deployment/web",
 	},
-	"a config was never made": {
-		objects: app + deployment(auto, fromApp+`, env: [{name: A, valueFrom: {secretKeyRef: {name: db-certs, key: a}}}]`),
-		state:   "MissingConfig", cause: "db-certs does not exist", next: "get secret",
-	},
-	"a list of names with semicolons": {
-		objects: app + deployment(`configmap.reloader.stakater.com/reload: app;other`, fromApp),
-		state:   "Invalid", cause: `"app;other" is left out: no config has such a name; separate names with commas. Nothing will roll.`, next: "edit deployment/web",
-	},
 	"auto is yes": {
 		objects: app + deployment(`reloader.stakater.com/auto: "yes"`, fromApp), then: edit,
 		state: "Invalid", cause: `reloader.stakater.com/auto is "yes"; use "true" or "false". Nothing will roll.`, next: "reloader.stakater.com/auto=true",
-	},
-	"a pattern that is none": {
-		objects: app + deployment(`configmap.reloader.stakater.com/reload: "app["`, fromApp),
-		state:   "Invalid", cause: "app[", next: "edit deployment/web",
-	},
-	"a glob in a list of regular expressions": {
-		objects: app + deployment(`configmap.reloader.stakater.com/reload: "a*p"`, fromApp),
-		state:   "MissingConfig", cause: `Pattern "a*p" of configmap.reloader.stakater.com/reload matches no ConfigMap in `, next: "edit deployment/web",
-	},
-	"auto, and no config": {
-		objects: deployment(auto, ""),
-		state:   "NoConfigs", cause: "no ConfigMap or Secret", next: "get deployment/web -o yaml", calm: true,
 	},
 	"a window that is closed": {
 		objects: app + deployment(auto+`, reroll.dev/maintenance-window: "0 0 29 2 * 1h"`, fromApp), then: edit,
@@ -123,26 +101,6 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 `, then: edit,
 		state: "Failed", cause: "templates are frozen by the platform team", next: "reroll retry",
 	},
-	"a key misspelt": {
-		objects: app + deployment(auto, `, env: [{name: A, valueFrom: {configMapKeyRef: {name: app, key: lvel}}}]`),
-		state:   "MissingConfig", cause: `has no key "lvel". Did you mean level`, next: "edit deployment/web",
-	},
-	"a config that is ignored": {
-		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE annotate configmap app reloader.stakater.com/ignore=true\n" + edit,
-		state: "UpToDate", cause: "the workload ignores the config, because an annotation on the workload or on the config says so", calm: true,
-	},
-	"a config that is immutable": {
-		objects: app + deployment(auto, fromApp), then: "kubectl -n $NAMESPACE patch configmap app --patch '{\"immutable\":true}'\n",
-		state: "UpToDate", cause: "Nothing has changed since Reroll first saw it", calm: true,
-	},
-	"a config of another namespace": {
-		objects: app + deployment(`reroll.dev/configmaps: default/other`, fromApp), then: "kubectl -n default create configmap other --from-literal=level=info\n",
-		state: "MissingConfig", cause: "ConfigMap default/other does not exist, or is not shared with namespace", next: "annotate configmap/other reroll.dev/share-with=",
-	},
-	"auto on the config": {
-		objects: "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, annotations: {" + auto + "}}\ndata: {level: info}\n---\n" + deployment("", fromApp), then: edit, calm: true,
-		state: "NotOptedIn", cause: "exists, and is not opted in", next: "annotate deployment/web",
-	},
 	"the annotation's key misspelt": {
 		objects: app + deployment(`reloader.stakater.com/atuo: "true"`, fromApp), then: edit, calm: true,
 		state: "NotOptedIn", cause: "exists, and is not opted in. reloader.stakater.com/atuo is not an annotation of any tool: did you mean reloader.stakater.com/auto?", next: "annotate deployment/web",
@@ -150,22 +108,6 @@ spec: {policyName: nobody-rolls, validationActions: [Deny], matchResources: {nam
 	"pods that cannot start": {
 		objects: app + onePod + deployment(auto, fromApp), then: runs + `kubectl -n $NAMESPACE patch deployment web --patch '{"spec":{"progressDeadlineSeconds":2}}'` + "\n" + edit,
 		state: "Stalled", cause: "its progress deadline is exceeded", next: "describe",
-	},
-	"pods of no replicas": {
-		objects: app + strings.Replace(deployment(auto, fromApp), "spec:\n", "spec:\n  replicas: 0\n", 1), then: edit, calm: true,
-		state: "UpToDate", cause: "No pod runs: the workload has no replicas",
-	},
-	"an optional config is created": {
-		objects: deployment(auto, ", envFrom: [{configMapRef: {name: app, optional: true}}]"), then: "kubectl -n $NAMESPACE create configmap app --from-literal=level=info\n", calm: true,
-		state: "UpToDate", cause: "Creating a config rolls nothing unless reload.onCreate is set", next: "reroll reload",
-	},
-	"a config with its namespace in a list": {
-		objects: app + deployment(`configmap.reloader.stakater.com/reload: $NAMESPACE/app`, fromApp),
-		state:   "MissingConfig", cause: "Did you mean app?", next: "edit deployment/web",
-	},
-	"paused by its labels": {
-		objects: strings.Replace(app+deployment(auto, fromApp), "{name: web, ", "{name: web, labels: {app: web}, ", 1), then: "reroll pause -n $NAMESPACE -l 'app in (web, api)' --for 1h --reroll-namespace default\n" + edit,
-		state: "Held", cause: "held back by a pause in reroll-control", next: "reroll resume",
 	},
 	"the rollout is undone": {
 		objects: app + onePod + deployment(auto, fromApp),

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,7 +23,7 @@ func newSite(t *testing.T) *site {
 	s := &site{line.NewRoom(t, shared)}
 	s.open(true)
 	t.Cleanup(func() { // what would keep controllers busy
-		_, _ = shared.Kube.Kubectl(context.Background(), "--namespace="+s.NS, "delete", "deployments,statefulsets,daemonsets", "--all", "--wait=false")
+		_, _ = shared.Kube.Kubectl(context.Background(), "--namespace="+s.NS, "delete", "deployments", "--all", "--wait=false")
 	})
 	return s
 }
@@ -59,17 +58,11 @@ func (s *site) open(open bool) {
 	})
 }
 
-// like returns a Deployment whose pods end at once.
-func (s *site) like(name, config string) *appsv1.Deployment {
-	d := line.Deployment(s.NS, name, line.Auto, line.FromConfigMap(config))
-	d.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64)
-	return d
-}
-
 // deploy creates a Deployment of one replica with a ConfigMap. What is picky starts where open allows it.
 func (s *site) deploy(name, config string, picky bool, deadline int32) {
 	s.T.Helper()
-	d := s.like(name, config)
+	d := line.Deployment(s.NS, name, line.Auto, line.FromConfigMap(config))
+	d.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64)
 	d.Spec.ProgressDeadlineSeconds = &deadline
 	if picky {
 		d.Spec.Template.Spec.NodeSelector = map[string]string{s.NS: "yes"}
@@ -124,18 +117,15 @@ func (s *site) templates() (all, twice int) {
 
 // reload is what the REST API says of a reload and of what followed.
 type reload struct {
-	ID, Outcome string
-	Rollout     struct {
-		Result, Message    string
-		StartedAt, EndedAt time.Time
-	}
+	Outcome string
+	Rollout struct{ Result, Message string }
 }
 
-// result waits until the only reload of a workload came to that, and returns it.
-func (s *site) result(kind, name, want string) (found reload) {
+// result waits until the only reload of a Deployment came to that, and returns it.
+func (s *site) result(name, want string) (found reload) {
 	s.T.Helper()
-	s.Await(want+" of "+kind+" "+name, func(ctx context.Context) error {
-		query := url.Values{"namespace": {s.NS}, "kind": {kind}, "name": {name}, "limit": {"500"}}
+	s.Await(want+" of "+name, func(ctx context.Context) error {
+		query := url.Values{"namespace": {s.NS}, "name": {name}, "limit": {"500"}}
 		var page struct{ Items []reload }
 		if err := shared.Reroll.Get(ctx, "/api/v1/reloads?"+query.Encode(), &page); err != nil {
 			return err

@@ -37,27 +37,17 @@ type Observer interface {
 	Quiesce(ctx context.Context) error
 }
 
-// A World may be more than that. Only scenarios that need it ask for it.
-type (
-	// Stopper can stop Reroll and start it again.
-	Stopper interface {
-		Stop(ctx context.Context) error
-		Start(ctx context.Context) error
-	}
-	// Killer ends Reroll without warning. Start starts it again.
-	Killer interface {
-		Stopper
-		Kill(ctx context.Context) error
-	}
-	// StatusPatcher patches the subresource status, as controllers do.
-	StatusPatcher interface {
-		PatchStatus(ctx context.Context, ref Ref, as types.PatchType, body []byte) error
-	}
-	// Looker returns all that there is to see where a Sight looks, as JSON objects.
-	Looker interface {
-		Look(ctx context.Context, at Sight) ([]map[string]any, error)
-	}
-)
+// Real is a World with a Reroll of its own on a real API server. Only scenarios that need that ask for it.
+type Real interface {
+	// Stop ends Reroll, Kill ends it without warning, and Start starts it again.
+	Stop(ctx context.Context) error
+	Kill(ctx context.Context) error
+	Start(ctx context.Context) error
+	// PatchStatus patches the subresource status, as controllers do.
+	PatchStatus(ctx context.Context, ref Ref, as types.PatchType, body []byte) error
+	// Look returns all that there is to see where a Sight looks, as JSON objects.
+	Look(ctx context.Context, at Sight) ([]map[string]any, error)
+}
 
 const (
 	// patience is how long a template change may take beyond the settings' own waits.
@@ -103,16 +93,16 @@ type runner struct {
 func (r *runner) take(ctx context.Context, when string, step Step) {
 	r.t.Helper()
 	if step.Down {
-		r.must(when, must[Stopper](r).Stop(ctx))
+		r.must(when, r.real().Stop(ctx))
 	}
 	for _, write := range step.Do {
 		r.write(ctx, write)
 	}
 	if step.Kill {
-		r.must(when, must[Killer](r).Kill(ctx))
+		r.must(when, r.real().Kill(ctx))
 	}
 	if step.Down || step.Kill {
-		r.must(when, must[Stopper](r).Start(ctx))
+		r.must(when, r.real().Start(ctx))
 	}
 	r.settle(ctx, when, step.Expect)
 	for _, sight := range step.See {
@@ -127,12 +117,12 @@ func (r *runner) must(when string, err error) {
 	}
 }
 
-// must returns r's World as one that can do more. A scenario that asks for more than its World can do cannot be run.
-func must[T any](r *runner) T {
+// real returns r's World as one that can do more. A scenario that asks for more than its World can do cannot be run.
+func (r *runner) real() Real {
 	r.t.Helper()
-	more, ok := r.World.(T)
+	more, ok := r.World.(Real)
 	if !ok {
-		r.t.Fatalf("a %T cannot run this scenario: it is no %T", r.World, new(T))
+		r.t.Fatalf("a %T cannot run this scenario", r.World)
 	}
 	return more
 }
@@ -174,7 +164,7 @@ func (r *runner) send(ctx context.Context, w Write) (raised int64, err error) {
 	case w.Update != nil:
 		return r.Update(ctx, w.Update.DeepCopyObject().(Typed))
 	case w.Status:
-		return 0, must[StatusPatcher](r).PatchStatus(ctx, w.Patch, PatchTypes[w.As], w.With)
+		return 0, r.real().PatchStatus(ctx, w.Patch, PatchTypes[w.As], w.With)
 	case w.Patch != "":
 		return r.Patch(ctx, w.Patch, PatchTypes[w.As], w.With)
 	}

@@ -17,27 +17,19 @@ steps: [{do: [{delete: ConfigMap/app}], expect: {Deployment/web: 1}}]
 // TestParse: a slip in a data file is an error, not a scenario that shows nothing.
 func TestParse(t *testing.T) {
 	tests := map[string]struct{ old, new, want string }{
-		"good":                    {"", "", ""},
-		"no reason":               {"reason: it is good", "", "reason"},
-		"unknown field":           {"reason:", "why:", "why"},
-		"unknown field of a kind": {"{name: web}", "{name: web, nme: x}", "nme"},
-		"unknown kind":            {"kind: ConfigMap", "kind: Pod", "Pod"},
-		"no name":                 {"{name: app}", "{}", "no name"},
-		"no steps":                {"steps: [", "steps: []\nmarks: [", "do"},
-		"nothing written":         {"{delete: ConfigMap/app}", "{}", "exactly one"},
-		"two writes in one":       {"{delete: ConfigMap/app}", "{delete: ConfigMap/app, patch: ConfigMap/app, with: {}}", "exactly one"},
-		"patch without body":      {"{delete: ConfigMap/app}", "{patch: ConfigMap/app}", "go together"},
-		"unknown patch":           {"{delete: ConfigMap/app}", "{patch: ConfigMap/app, as: diff, with: {}}", "diff"},
-		"bad reference":           {"delete: ConfigMap/app", "delete: app", "Kind/name"},
-		"expect of a config":      {"Deployment/web: 1", "ConfigMap/app: 0", "no such workload"},
-		"negative number":         {"Deployment/web: 1", "Deployment/web: -1", "no such number"},
-		"bad duration":            {"given:", "settings: {window: 2h}\ngiven:", "duration"},
-		"status of no patch":      {"{delete: ConfigMap/app}", "{delete: ConfigMap/app, status: true}", "status"},
-		"sight of nothing":        {"expect:", "see: [{has: {}}], expect:", "exactly one of object"},
-		"sight of two":            {"expect:", "see: [{object: Job/a, events: Job/a}], expect:", "exactly one of object"},
-		"sight of no expression":  {"expect:", "see: [{object: Job/a, has: {spec: [{x: '~('}]}}], expect:", "missing closing"},
-		"kill of nothing":         {"expect:", "down: true, kill: true, expect:", "cannot be killed"},
-		"mark of nothing":         {"steps:", "marks: [{workload: Deployment/web}]\nsteps:", "nothing"},
+		"good":                   {"", "", ""},
+		"no reason":              {"reason: it is good", "", "reason"},
+		"unknown field":          {"reason:", "why:", "why"},
+		"unknown kind":           {"kind: ConfigMap", "kind: Pod", "Pod"},
+		"no steps":               {"steps: [", "steps: []\nmarks: [", "do"},
+		"nothing written":        {"{delete: ConfigMap/app}", "{}", "exactly one"},
+		"patch without body":     {"{delete: ConfigMap/app}", "{patch: ConfigMap/app}", "go together"},
+		"bad reference":          {"delete: ConfigMap/app", "delete: app", "Kind/name"},
+		"negative number":        {"Deployment/web: 1", "Deployment/web: -1", "no such number"},
+		"bad duration":           {"given:", "settings: {window: 2h}\ngiven:", "duration"},
+		"sight of nothing":       {"expect:", "see: [{has: {}}], expect:", "exactly one of object"},
+		"sight of no expression": {"expect:", "see: [{object: Job/a, has: {spec: [{x: '~('}]}}], expect:", "missing closing"},
+		"kill of nothing":        {"expect:", "down: true, kill: true, expect:", "cannot be killed"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,15 +65,5 @@ func TestLoad(t *testing.T) {
 	files["c.yaml"] = &fstest.MapFile{Data: []byte("reason: x")}
 	if _, err := scenario.Load(files); err == nil || !strings.Contains(err.Error(), "c.yaml") {
 		t.Errorf("error %v does not name the file", err)
-	}
-}
-
-// TestRef: a Ref is short in the default namespace, and only there.
-func TestRef(t *testing.T) {
-	for ref, want := range map[scenario.Ref]bool{"ConfigMap/app": false, "Deployment/web": true, "DaemonSet/other/web": true} {
-		kind, namespace, name, err := ref.Split()
-		if err != nil || scenario.NewRef(kind, namespace, name) != ref || ref.Workload() != want {
-			t.Errorf("%s: %s %s %s, %v, workload %t", ref, kind, namespace, name, err, ref.Workload())
-		}
 	}
 }

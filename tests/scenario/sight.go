@@ -80,7 +80,7 @@ func checkExpressions(want any) error {
 // see waits until there is what s says.
 func (r *runner) see(ctx context.Context, when string, s Sight) {
 	r.t.Helper()
-	looker := must[Looker](r)
+	looker := r.real()
 	deadline := time.After(patience)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		found, err := looker.Look(ctx, s)

@@ -188,7 +188,7 @@ func (s *site) silentWebhook() *atomic.Int64 {
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name: "silent.example.com", ClientConfig: admissionv1.WebhookClientConfig{URL: &server.URL, CABundle: ca},
 			Rules: []admissionv1.RuleWithOperations{
-				rule("apps", "deployments", admissionv1.Update), rule("apps", "statefulsets", admissionv1.Update),
+				rule("apps", "deployments", admissionv1.Update),
 				rule("batch", "jobs", admissionv1.Create, admissionv1.Delete),
 			},
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: tenant}},

@@ -74,25 +74,17 @@ func annotated() map[string]map[string]string {
 		unknown[fmt.Sprintf("reroll.dev/wrong-%d", i)] = "true"
 	}
 	lists := map[string]map[string]string{
-		"names-configmaps":      {configMaps: names(manyNames, "%s,")},
-		"names-secrets":         {secrets: names(manyNames, "%s,")},
-		"names-own":             {own: names(manyNames, "%s,")},
-		"names-3000":            {configMaps: names(3000, "a-name-of-some-length-"+"%s,")},
-		"names-both":            {own: names(manyNames/3, "%s,"), ownSecrets: names(manyNames/3, "%s,")},
-		"glob-all":              {own: "*"},
-		"glob-crowd":            {ownSecrets: "crowd-*,*-crowd"},
-		"expression-all":        {configMaps: ".*"},
-		"selector-all":          {"reroll.dev/configmap-selector": "!absent"},
-		"search-all":            {"reloader.stakater.com/search": "true"},
-		"globs-thousands":       {own: names(manyNames/2, "%s*,")},
-		"expressions-thousands": {configMaps: names(manyNames/4, "%s.*,")},
-		"expression-repeats":    {configMaps: "((a{1000}){1000}){1000}," + stir},
-		"expressions-complex":   {configMaps: repeated(200, "([-a-z0-9]{200})+y")},
-		"expressions-deep":      {configMaps: repeated(50, strings.Repeat("(", 250)+"a"+strings.Repeat(")*", 200))},
-		"invalid-names":         {own: repeated(manyNames/3, "Not_A_Name")},
-		"invalid-expressions":   {configMaps: repeated(manyNames/3, "([")},
-		"other-namespaces":      {ownSecrets: ordinaryOnes},
-		"other-clusters":        {"reroll.dev/follow": repeated(manyNames/10, "east/shop/configmap/a") + "/x,west/shop/secret/b"},
+		"names-secrets":       {secrets: names(manyNames, "%s,")},
+		"names-own":           {own: names(manyNames, "%s,")},
+		"glob-crowd":          {ownSecrets: "crowd-*,*-crowd"},
+		"selector-all":        {"reroll.dev/configmap-selector": "!absent"},
+		"globs-thousands":     {own: names(manyNames/2, "%s*,")},
+		"expression-repeats":  {configMaps: "((a{1000}){1000}){1000}," + stir},
+		"expressions-complex": {configMaps: repeated(200, "([-a-z0-9]{200})+y")},
+		"expressions-deep":    {configMaps: repeated(50, strings.Repeat("(", 250)+"a"+strings.Repeat(")*", 200))},
+		"invalid-names":       {own: repeated(manyNames/3, "Not_A_Name")},
+		"other-namespaces":    {ownSecrets: ordinaryOnes},
+		"other-clusters":      {"reroll.dev/follow": repeated(manyNames/10, "east/shop/configmap/a") + "/x,west/shop/secret/b"},
 	}
 	choices := map[string]map[string]string{
 		"annotations-unknown": unknown,
@@ -127,8 +119,7 @@ func holdingTricks() []trick {
 		{"annotations-full", 1, annotationsFull},
 		{"config-wide", 1, usesAll("wide")},
 		{"configs-wide", 1, usesAll(wide...)},
-		{"hanging-deployment", 7, usesAll(stir)},
-		{"hanging-statefulset", 1, hangingStatefulSet},
+		{"hanging-deployment", 16, usesAll(stir)},
 		{"hanging-job", 3, job(false)},
 		{"stuck-job", 7, job(true)},
 		{"hanging-cronjob", 2, hangingCronJob},
@@ -185,13 +176,6 @@ func annotationsFull(name string) object {
 	}
 	annotations["example.com/full"] = strings.Repeat("x", maxAnnotations-used)
 	return line.Deployment(tenant, name, annotations, line.FromConfigMap(stir))
-}
-
-func hangingStatefulSet(name string) object {
-	d := hangingDeployment(name, line.FromConfigMap(stir))
-	return &appsv1.StatefulSet{
-		ObjectMeta: d.ObjectMeta, Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template, ServiceName: name},
-	}
 }
 
 func jobSpec(name string) batchv1.JobSpec {

@@ -59,43 +59,30 @@ func via(deployment string) map[string]any {
 	return map[string]any{"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}}
 }
 
+// TestRolloutIsJoinedWithItsDeployment: TestWatcher of the adapter has the orders in which both can come and go.
 func TestRolloutIsJoinedWithItsDeployment(t *testing.T) {
 	install(t, rollouts)
 	ns := shared.Namespace(t)
-	createDeployment(t, ns, "early", "c")
-	create(t, workload.Rollout, ns, "existing", via("early"))
 	f := follow(t, shared.Kubeconfig(), kube.Scope{Rollouts: true})
-	if w := f.get(ref("Rollout", ns, "existing")); w == nil || !uses("c")(w) || w.Via == nil {
-		t.Errorf("both existed when Watch began: %+v", w)
-	}
-	create(t, workload.Rollout, ns, "after", via("early"))
-	f.awaitThat(t, ref("Rollout", ns, "after"), "with the Deployment that was there", uses("c"))
-
-	create(t, workload.Rollout, ns, "before", via("late"))
-	before := ref("Rollout", ns, "before")
-	f.awaitThat(t, before, "as it is", usesNothing)
+	create(t, workload.Rollout, ns, "web", via("late"))
+	web := ref("Rollout", ns, "web")
+	f.awaitThat(t, web, "as it is", usesNothing)
 	createDeployment(t, ns, "late", "d")
-	f.awaitThat(t, before, "with the Deployment that came", uses("d"))
-	if w := f.get(before); w.Kind != "Rollout" || w.Via.Name != "late" || w.Selector == "" {
+	f.awaitThat(t, web, "with the Deployment that came", uses("d"))
+	if w := f.get(web); w.Kind != "Rollout" || w.Via.Name != "late" || w.Selector == "" {
 		t.Errorf("joined: %+v", w)
 	}
 
 	setConfig := `-p=[{"op":"replace","path":"/spec/template/spec/containers/0/envFrom/0/configMapRef/name","value":"e"}]`
 	shared.MustKubectl(t, "patch", "-n", ns, "deploy", "late", "--type=json", setConfig)
-	f.awaitThat(t, before, "with the Deployment's new template", uses("e"))
-	if read, err := f.cluster.Read(t.Context(), before); err != nil || read.Via == nil || !uses("e")(read) {
+	f.awaitThat(t, web, "with the Deployment's new template", uses("e"))
+	if read, err := f.cluster.Read(t.Context(), web); err != nil || read.Via == nil || !uses("e")(read) {
 		t.Errorf("Read = %+v, %v", read, err)
 	}
 
-	shared.MustKubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"early"}}}`)
-	f.awaitThat(t, before, "with another Deployment", uses("c"))
-	shared.MustKubectl(t, "patch", "-n", ns, rollouts, "before", "--type=merge", `-p={"spec":{"workloadRef":{"name":"late"}}}`)
-	f.awaitThat(t, before, "with the first again", uses("e"))
-
-	shared.MustKubectl(t, "delete", "-n", ns, "deploy", "late")
-	f.awaitThat(t, before, "as it is once the Deployment is gone", usesNothing)
-	if read, err := f.cluster.Read(t.Context(), before); err != nil || !usesNothing(read) {
-		t.Errorf("Read = %+v, %v", read, err)
-	}
-	f.awaitThat(t, ref("Rollout", ns, "after"), "as before", uses("c"))
+	createDeployment(t, ns, "early", "c")
+	shared.MustKubectl(t, "patch", "-n", ns, rollouts, "web", "--type=merge", `-p={"spec":{"workloadRef":{"name":"early"}}}`)
+	f.awaitThat(t, web, "with another Deployment", uses("c"))
+	shared.MustKubectl(t, "delete", "-n", ns, "deploy", "early")
+	f.awaitThat(t, web, "as it is once the Deployment is gone", usesNothing)
 }

@@ -14,11 +14,10 @@ import (
 
 func main() {
 	address := flag.String("address", "127.0.0.1:8088", "where to listen")
-	changes := flag.Int("changes", 400, "how many changes the history has")
 	every := flag.Duration("every", 5*time.Second, "how often something changes; 0 is never")
 	flag.Parse()
 	fleet := showcase.New(time.Now())
-	fleet.Fill(*changes)
+	fleet.Fill()
 	handler, err := fleet.Handler()
 	if err == nil {
 		go live(fleet, *every)

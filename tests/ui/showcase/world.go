@@ -1,5 +1,5 @@
 // Package showcase is a made-up fleet, large and varied enough to look at the dashboard with: every outcome, every hold, healthy and
-// unwell clusters, and as long a history as is wanted.
+// unwell clusters, and a long history.
 //
 // The same numbers make the same fleet, so that pictures of it can be compared.
 package showcase
@@ -32,14 +32,16 @@ func New(now time.Time) *Fleet {
 	return &Fleet{Records: projection.New(projection.Limits{}), Now: now, rng: rand.New(rand.NewPCG(1, 5))}
 }
 
-// Fill writes a fleet with a history of that many changes, the newest of which are the story, and says that all has been read.
-func (f *Fleet) Fill(changes int) {
-	told := story[:min(len(story), changes)]
-	at := f.Now.Add(-told[len(told)-1].ago)
-	for i := changes - len(told); i > 0; i-- {
+// changes is how many changes the history has.
+const changes = 400
+
+// Fill writes a fleet with a history, of which the newest changes are the story, and says that all has been read.
+func (f *Fleet) Fill() {
+	at := f.Now.Add(-story[len(story)-1].ago)
+	for i := changes - len(story); i > 0; i-- {
 		f.Change(at.Add(-time.Duration(i)*4*time.Minute + time.Duration(f.rng.IntN(150))*time.Second))
 	}
-	for _, s := range slices.Backward(told) {
+	for _, s := range slices.Backward(story) {
 		f.tell(s)
 	}
 	for _, a := range apps {
