@@ -25,10 +25,11 @@ func TestForgedApplied(t *testing.T) {
 		value func(own, other string) string
 		want  string
 	}{
-		"edited":       {func(own, _ string) string { return strings.Replace(own, `"n":1`, `"n":7`, 1) }, "the text is damaged, was edited, or is of another version of Reroll"},
-		"cut":          {func(own, _ string) string { return own[:len(own)/2] }, "the text is damaged, was edited, or is of another version of Reroll"},
-		"another UID":  {func(_, other string) string { return other }, "the text is that of another workload"},
-		"a large text": {func(own, _ string) string { return own + strings.Repeat(" x", 100<<10) }, "the text is damaged, was edited, or is of another version of Reroll"},
+		"edited":          {func(own, _ string) string { return strings.Replace(own, `"n":1`, `"n":7`, 1) }, "the text is damaged, was edited, or is of another version of Reroll"},
+		"cut":             {func(own, _ string) string { return own[:len(own)/2] }, "the text is damaged, was edited, or is of another version of Reroll"},
+		"another UID":     {func(_, other string) string { return other }, "the text is that of another workload"},
+		"a newer version": {func(own, _ string) string { return strings.Replace(own, `"v1"`, `"v2"`, 1) }, "the text is damaged, was edited, or is of another version of Reroll"},
+		"a large text":    {func(own, _ string) string { return own + strings.Repeat(" x", 100<<10) }, "the text is damaged, was edited, or is of another version of Reroll"},
 		"a far roll": {func(own, _ string) string {
 			return signed(strings.Replace(own, `"n":1`, `"n":18446744073709551615`, 1))
 		}, "the text is damaged, was edited, or is of another version of Reroll"},

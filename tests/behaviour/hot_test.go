@@ -1,19 +1,21 @@
 package behaviour
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/pki"
 )
 
 // program is a server that reads the ConfigMap app when it is asked to, as one with a mounted volume would.
@@ -41,16 +43,13 @@ func (p *program) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// hotManifest has apiVersion and kind of the workload web, and annotations besides its strategy.
 const hotManifest = `
-apiVersion: apps/v1
-kind: Deployment
+apiVersion: %s
+kind: %s
 metadata:
   name: web
-  annotations:
-    reroll.dev/auto: "true"
-    reroll.dev/strategy: http
-    reroll.dev/http-reload: "POST :web/-/reload?all=1"
-    reroll.dev/http-verify: "GET :web/metrics config_reloads_total"
+  annotations: {reroll.dev/auto: "true", reroll.dev/strategy: http, reroll.dev/http-reload: "POST :web/-/reload?all=1", %s}
 spec:
   selector: {matchLabels: {app: web}}
   template:
@@ -67,45 +66,14 @@ func (p *program) has() []string {
 	return slices.Clone(p.reads)
 }
 
-// run creates a running pod of the Deployment web. No kubelet runs it: the program answers at its port web, at an address of this machine that is not the
-// loopback, which Reroll does not call.
-func (p *program) run() {
-	p.T.Helper()
-	route, err := net.Dial("udp4", "198.51.100.1:9") // this sends nothing
-	p.Must(err)
-	defer route.Close()
-	listener, err := net.Listen("tcp4", ":0")
-	p.Must(err)
-	server := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
-	p.T.Cleanup(func() { _ = server.Close() })
-	port := listener.Addr().(*net.TCPAddr).Port
-	controller := true
-	pod, err := p.Client().CoreV1().Pods(p.NS).Create(p.Ctx(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "web-5d4f-a", Labels: map[string]string{"app": "web", "pod-template-hash": "5d4f"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d4f", UID: "unknown", Controller: &controller}},
-		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example/main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(port)}}}}},
-	}, metav1.CreateOptions{})
-	p.Must(err)
-	address := route.LocalAddr().(*net.UDPAddr).IP.String()
-	pod.Status = corev1.PodStatus{
-		Phase: corev1.PodRunning, PodIP: address, PodIPs: []corev1.PodIP{{IP: address}},
-		ContainerStatuses: []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}},
-	}
-	_, err = p.Client().CoreV1().Pods(p.NS).UpdateStatus(p.Ctx(), pod, metav1.UpdateOptions{})
-	p.Must(err)
-}
-
 // TestRunningPodsReload: running pods of a workload that asks for it take an edit without a restart; it is on record when each was asked again after
 // the time that kubelets take. Where the status of a pod names the loopback, that gets no call: the workload restarts, and says why.
 func TestRunningPodsReload(t *testing.T) {
 	s := newRoom(t)
 	p := &program{room: s}
 	s.Config("app", "one")
-	s.KubectlWith(hotManifest, "apply", "-f", "-")
-	p.run()
+	s.KubectlWith(fmt.Sprintf(hotManifest, "apps/v1", "Deployment", `reroll.dev/http-verify: "GET :web/metrics config_reloads_total"`), "apply", "-f", "-")
+	s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "web", "pod-template-hash", "a", &http.Server{Handler: p}))
 	s.Quiet()
 
 	s.Edit("app", "two")
@@ -141,5 +109,52 @@ func TestRunningPodsReload(t *testing.T) {
 	}
 	if has := p.has(); len(has) != 2 {
 		t.Errorf("the program at the loopback has read %q", has)
+	}
+}
+
+// TestRolloutBehindMutualTLS: the running pods of an Argo Rollout, which are those of its ReplicaSets, are asked as those of a Deployment are, with the
+// client certificate of a Secret. Without it, as where a service mesh wants mTLS, the Rollout rolls, and says why.
+func TestRolloutBehindMutualTLS(t *testing.T) {
+	s := newRoom(t)
+	p := &program{room: s}
+	ca, err := pki.NewCA("shop")
+	s.Must(err)
+	server, err := ca.Server("web", "web.shop")
+	s.Must(err)
+	client, err := ca.Client("reroll")
+	s.Must(err)
+	pair, err := tls.X509KeyPair(server.CertPEM, server.KeyPEM)
+	s.Must(err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca.CertPEM())
+	mutual := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: roots}
+	_, err = s.Client().CoreV1().Secrets(s.NS).Create(s.Ctx(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "client"}, Data: map[string][]byte{"ca.crt": ca.CertPEM(), "tls.crt": client.CertPEM, "tls.key": client.KeyPEM},
+	}, metav1.CreateOptions{})
+	s.Must(err)
+	s.Config("app", "one")
+	s.KubectlWith(fmt.Sprintf(hotManifest, "argoproj.io/v1alpha1", "Rollout", "reroll.dev/http-secret: client"), "apply", "-f", "-")
+	for _, name := range []string{"a", "b"} {
+		s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "web", "rollouts-pod-template-hash", name, &http.Server{Handler: p, TLSConfig: mutual}))
+	}
+	template := func() string { return s.Kubectl("get", "rollout", "web", "-o", "jsonpath={.spec.template}") }
+	before := template()
+	s.Quiet()
+
+	s.Edit("app", "two")
+	if last := s.Reloads("web", 1)[0]; last.Outcome != string(reloader.ReasonCalled) || last.Workload.Kind != "Rollout" || !strings.Contains(last.Message, "2 of 2 pods") {
+		t.Errorf("reload %+v", last)
+	}
+	if has := p.has(); !slices.Equal(has, []string{"two", "two", "two", "two"}) || template() != before {
+		t.Errorf("the programs have read %q, want each twice the edit; the template is %s", has, template())
+	}
+
+	s.Kubectl("patch", "secret", "client", "--type=merge", `--patch={"data":{"tls.crt":null,"tls.key":null}}`)
+	s.Edit("app", "three")
+	if last := s.Reloads("web", 2)[0]; last.Outcome != string(reloader.ReasonReloaded) || !strings.Contains(last.Message, "certificate required") {
+		t.Errorf("reload %+v", last)
+	}
+	if has := p.has(); len(has) != 4 || template() == before {
+		t.Errorf("the programs have read %q; the template is %s", has, template())
 	}
 }
