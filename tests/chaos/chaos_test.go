@@ -2,23 +2,60 @@ package main
 
 import (
 	"context"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
-// TestOracle gives Reroll tasks that it cannot do, and a second hand that rolls next to it: who judges must say so.
-func TestOracle(t *testing.T) {
-	r, err := run(t.Context(), options{
-		Seed: 1, Time: 3 * time.Second, Rate: 15, Configs: 24, Workloads: 18, Window: 100 * time.Millisecond, Weather: &weather{Drop: 1}, Meddle: rollTwice,
-	})
+func TestMain(m *testing.M) {
+	if natsserver.ServeMember() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// torment runs Reroll in a small world.
+func torment(t *testing.T, with func(*options)) report {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("CHAOS_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("CHAOS_SEED: %v", err)
+		}
+	}
+	t.Logf("CHAOS_SEED=%d repeats every choice", seed)
+	o := options{Seed: seed, Rate: 15, Configs: 24, Workloads: 18, Window: 100 * time.Millisecond, Sweep: 3 * time.Second, Weather: &weather{}}
+	with(&o)
+	r, err := run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("\n%s", r)
+	return r
+}
+
+// TestWiped kills everything at random moments of many edits, and takes NATS's files away each time.
+func TestWiped(t *testing.T) {
+	r := torment(t, func(o *options) { o.Ordeal, o.Time, o.Rate = wipe, time.Minute, 60 })
+	if len(r.faults) > 0 {
+		t.Errorf("%d faults", len(r.faults))
+	}
+}
+
+// TestOracle gives Reroll tasks that it cannot do, and a second hand that rolls next to it: who judges must say so.
+func TestOracle(t *testing.T) {
+	r := torment(t, func(o *options) {
+		o.Time, o.Sweep, o.Weather, o.Meddle = 3*time.Second, 0, &weather{Drop: 1}, rollTwice
+	})
 	for _, kind := range []string{lost, doubled} {
 		if count(r.faults, kind) == 0 {
 			t.Errorf("without events and without a sweep, and with a second hand, nothing is %s", kind)
@@ -54,6 +91,8 @@ func TestJudge(t *testing.T) {
 		"a template change that changes no mark, below the number of contents": {map[config][]string{a: {"0", "1", "2", "3"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "3"}}, {Generation: 3, Marks: marks{a: "3"}}}, []string{doubled}},
 		"a stale decision came after a newer one":                              {map[config][]string{a: {"0", "1", "2"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "2"}}, {Generation: 3, Marks: marks{a: "1"}}}, []string{lost, stale}},
 		"no content ever had that hash":                                        {map[config][]string{a: {"0", "1", "2"}}, []sight{{Generation: 1, Marks: marks{}}, {Generation: 2, Marks: marks{a: "x"}}, {Generation: 3, Marks: marks{a: "2"}}}, []string{stale}},
+		"what others do to the rest of the spec is no template change":         {map[config][]string{a: {"0", "1"}}, []sight{{Generation: 1}, {Generation: 2, Others: 1}, {Generation: 3, Others: 1, Marks: marks{a: "1"}}, {Generation: 4, Others: 2, Marks: marks{a: "1"}}}, nil},
+		"what others do does not hide a template change too many":              {map[config][]string{a: {"0", "1", "2"}}, []sight{{Generation: 2, Others: 1}, {Generation: 3, Others: 1, Marks: marks{a: "2"}}, {Generation: 4, Others: 1, Marks: marks{a: "2"}}}, []string{doubled}},
 		"a workload that nobody saw proves nothing":                            {map[config][]string{a: {"0"}}, nil, []string{lost}},
 	}
 	for name, tc := range tests {
@@ -66,5 +105,30 @@ func TestJudge(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestCallers: a process may ask a pod twice for a change, and another one only once the first has ended.
+func TestCallers(t *testing.T) {
+	const running, ended = 1, 2
+	runs := func(process int) bool { return process != ended }
+	for name, c := range map[string]struct {
+		calls []int
+		wrong int
+	}{
+		"twice": {[]int{running, running}, 0}, "a successor": {[]int{ended, ended, running, running}, 0},
+		"three times": {[]int{running, running, running}, 1}, "two at a time": {[]int{running, 3}, 1}, "one that has a successor": {[]int{ended, running, ended}, 1},
+	} {
+		var last caller
+		wrong := 0
+		for _, process := range c.calls {
+			next, says := last.again(process, runs)
+			if last = next; says != "" {
+				wrong++
+			}
+		}
+		if wrong != c.wrong {
+			t.Errorf("%s: %d calls are wrong, want %d", name, wrong, c.wrong)
+		}
 	}
 }

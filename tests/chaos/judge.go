@@ -14,17 +14,19 @@ type config struct {
 // marks are what a pod template says about each config: the hash that Reroll has written.
 type marks map[config]string
 
-// sight is a pod template as the API server has shown it, at one generation of its workload. Reroll alone writes the spec, so that each generation
-// after the first is one template change.
+// sight is a pod template as the API server has shown it, at one generation of its workload. Who else writes the spec leaves the
+// template alone and counts what it does, so that each other generation after the first is one template change of Reroll.
 type sight struct {
 	Generation int64
-	Marks      marks
+	// Others is how many of the generations are somebody else's.
+	Others int64
+	Marks  marks
 	// Reload is the reload that the workload names as its last, for who looks into a fault.
 	Reload string
 }
 
 // rolls is how many template changes there were.
-func (s sight) rolls() int64 { return s.Generation - 1 }
+func (s sight) rolls() int64 { return s.Generation - 1 - s.Others }
 
 // fault is what is wrong with a workload.
 type fault struct {
@@ -69,7 +71,7 @@ func judgeCount(name string, contents map[config][]string, seen []sight) []fault
 		faults = append(faults, fault{doubled, name, fmt.Sprintf("%d template changes for %d new contents", rolls, versions)})
 	}
 	for i := 1; i < len(seen); i++ {
-		if before, after := seen[i-1], seen[i]; after.Generation == before.Generation+1 && maps.Equal(before.Marks, after.Marks) {
+		if before, after := seen[i-1], seen[i]; after.rolls() == before.rolls()+1 && after.Generation == before.Generation+1 && maps.Equal(before.Marks, after.Marks) {
 			faults = append(faults, fault{doubled, name, fmt.Sprintf("generation %d has the marks of the one before; %s came after %s", after.Generation, after.Reload, before.Reload)})
 		}
 	}

@@ -78,7 +78,7 @@ func runAll(ctx context.Context, seed uint64, shapes, file string) error {
 func parseShape(seed uint64, shape string) (options, error) {
 	name, length, _ := strings.Cut(shape, ":")
 	o := options{
-		Seed: seed, Rate: 80, Configs: 100, Workloads: 200, Window: 200 * time.Millisecond, Sweep: 5 * time.Second,
+		Seed: seed, Rate: 80, Others: 2, Configs: 100, Workloads: 200, Window: 200 * time.Millisecond, Sweep: 5 * time.Second,
 		KillEvery: 1200 * time.Millisecond, APIServerEvery: 18 * time.Second, Roles: name != "serve", HA: name == "ha",
 	}
 	var err error
@@ -126,6 +126,8 @@ func (c *course) report(caughtUp time.Duration, faults []fault) report {
 	add("new contents written", c.writer.updates.Load())
 	add("edits of a label alone", c.writer.untouched)
 	add("deleted and created again as before", c.writer.recreated)
+	add("specs of workloads written by somebody else", c.bystander.total())
+	add("contents of the workload that reloads without a restart, and calls to its pods", fmt.Sprint(len(c.hot.writes), ", ", c.hot.asked))
 	for _, p := range c.rig.programs {
 		kills, ends := p.counts()
 		add("SIGKILLs of "+p.name+", and ends by itself", fmt.Sprint(kills, ", ", ends))

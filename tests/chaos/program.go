@@ -16,8 +16,13 @@ type program struct {
 	args, env    []string
 	logFile      string
 
+	// gate is locked while the program is held back.
+	gate sync.Mutex
+
 	mu      sync.Mutex
 	process *os.Process
+	// over is closed when the process that was started last has ended.
+	over chan struct{}
 	// away is how long to wait before the next start.
 	away time.Duration
 	// kills are those of kill, ends those that the program chose itself.
@@ -39,24 +44,41 @@ func (p *program) keep(ctx context.Context) error {
 		cmd.Stdout, cmd.Stderr = log, log
 		cmd.Env = append(os.Environ(), p.env...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		if err := p.start(cmd); err != nil {
+		over, err := p.start(cmd)
+		if err != nil {
 			return fmt.Errorf("start %s: %w", p.name, err)
 		}
 		_ = cmd.Wait() // it is started again, however it ended
+		close(over)
 		pause(ctx, p.ended(ctx))
 	}
 	return nil
 }
 
-func (p *program) start(cmd *exec.Cmd) error {
+// start starts a process, once nobody holds the program back.
+func (p *program) start(cmd *exec.Cmd) (over chan struct{}, err error) {
+	p.gate.Lock()
+	defer p.gate.Unlock()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.away = -1
-	if err := cmd.Start(); err != nil {
-		return err
+	p.process, p.away, p.over = cmd.Process, -1, make(chan struct{})
+	return p.over, nil
+}
+
+// hold ends the program at once, and keeps it away until the returned function is called. It returns when the process has ended.
+func (p *program) hold() (release func()) {
+	p.gate.Lock()
+	p.kill(0)
+	p.mu.Lock()
+	over := p.over
+	p.mu.Unlock()
+	if over != nil {
+		<-over
 	}
-	p.process = cmd.Process
-	return nil
+	return p.gate.Unlock
 }
 
 // ended takes note of an end and returns how long to stay away.
@@ -73,15 +95,20 @@ func (p *program) ended(ctx context.Context) time.Duration {
 	return restartPause
 }
 
-// kill ends the program at once, as a crash would, and keeps it away for a while.
-func (p *program) kill(away time.Duration) {
+// kill ends the program at once, as a crash would, and keeps it away for a while. It reports whether one ran.
+func (p *program) kill(away time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.process == nil || p.process.Kill() != nil {
-		return
+	if p.process == nil {
+		return false
 	}
-	p.process, p.away = nil, away
+	if p.process.Kill() != nil {
+		return false
+	}
+	p.away = away
+	p.process = nil
 	p.kills++
+	return true
 }
 
 func (p *program) counts() (kills, ends int) {

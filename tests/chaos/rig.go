@@ -106,6 +106,7 @@ func (r *rig) layOut(ctx context.Context, o options, ca *pki.CA, addresses []str
 	dispatch := []string{
 		"--kubeconfig", r.kube.Kubeconfig(), "--set", "namespace=default", "--cluster-name", clusterName, "--source", "audit",
 		"--set", "debounce.window=" + o.Window.String(), "--set", "resyncInterval=" + o.Sweep.String(), "--set", "rolloutLimits.flapLimit=0",
+		"--set", "hotReload.enabled=true", "--set", "hotReload.settle=" + hotSettle.String(),
 	}
 	r.api = "http://" + addresses[5]
 	if !o.Roles {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,9 +15,9 @@ type options struct {
 	// Roles runs each role as a process of its own with an external NATS, and HA two of the dispatch role behind a Lease.
 	// Otherwise there is one process with everything in it.
 	Roles, HA bool
-	// Time bounds the torment. In each second, about Rate contents are written.
-	Time time.Duration
-	Rate float64
+	// Time bounds the torment. In each second, about Rate contents are written, and other writers change Others specs of workloads.
+	Time         time.Duration
+	Rate, Others float64
 	// Configs and Workloads are how many there are; the first is even.
 	Configs, Workloads int
 	// Window and Sweep are debounce.window and resyncInterval.
@@ -27,6 +28,8 @@ type options struct {
 	Cuts []time.Duration
 	// Weather is what the proxy does all the time. Nil: it changes.
 	Weather *weather
+	// Ordeal is done to Reroll instead of the torment, and says when the writer writes. Nil: the torment.
+	Ordeal func(context.Context, *course) error
 	// Meddle is done once all is quiet. Nil: nothing.
 	Meddle func(context.Context, *world) error
 }
@@ -68,6 +71,10 @@ func run(ctx context.Context, o options) (report, error) {
 	if err := w.create(ctx, firstContent); err != nil {
 		return report{}, fmt.Errorf("create the world: %w", err)
 	}
+	h := &hot{world: w, dice: newDice(o.Seed, 7)}
+	if err := h.create(ctx); err != nil {
+		return report{}, fmt.Errorf("create a workload that reloads without a restart: %w", err)
+	}
 	seen := newWitness(w)
 	watching, stop := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
@@ -83,7 +90,8 @@ func run(ctx context.Context, o options) (report, error) {
 		r.proxy.set(*o.Weather)
 	}
 	c := &course{
-		options: o, rig: r, world: w, witness: seen, writer: newWriter(w, newDice(o.Seed, 5)), tormentor: &tormentor{rig: r, options: o},
+		options: o, rig: r, world: w, witness: seen, writer: newWriter(w, newDice(o.Seed, 5)),
+		bystander: newBystander(w, newDice(o.Seed, 6)), hot: h, tormentor: &tormentor{rig: r, options: o},
 	}
 	return c.through(ctx)
 }
@@ -95,12 +103,18 @@ type course struct {
 	world     *world
 	witness   *witness
 	writer    *writer
+	bystander *bystander
+	hot       *hot
 	tormentor *tormentor
 }
 
 // through goes through torment, quiet and judgement.
 func (c *course) through(ctx context.Context) (report, error) {
-	if err := c.torment(ctx); err != nil {
+	torment := c.torment
+	if c.options.Ordeal != nil {
+		torment = func(ctx context.Context) error { return c.options.Ordeal(ctx, c) }
+	}
+	if err := torment(ctx); err != nil {
 		return report{}, err
 	}
 	if err := c.rig.waitReady(ctx); err != nil {
@@ -115,7 +129,7 @@ func (c *course) through(ctx context.Context) (report, error) {
 		}
 	}
 	pause(ctx, c.options.Sweep+calm)
-	faults := c.marks()
+	faults := slices.Concat(c.marks(), c.hot.faults(ctx))
 	c.rig.keep = len(faults) > 0 && c.options.Meddle == nil
 	return c.report(caughtUp, faults), ctx.Err()
 }
@@ -130,6 +144,8 @@ func (c *course) torment(ctx context.Context) error {
 		defer stop()
 		failed = c.tormentor.torment(torment, ctx)
 	})
+	all.Go(func() { c.bystander.edit(torment, ctx, c.options.Others) })
+	all.Go(func() { c.hot.edit(torment, ctx) })
 	all.Go(func() { c.writer.write(torment, ctx, c.options.Rate) })
 	all.Wait()
 	return failed
@@ -146,7 +162,7 @@ func (c *course) settle(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.options.Sweep+quiet)
 	defer cancel()
-	for count(c.marks(), lost) > 0 && ctx.Err() == nil {
+	for count(c.marks(), lost)+count(c.hot.faults(ctx), lost) > 0 && ctx.Err() == nil {
 		pause(ctx, judgeEvery)
 	}
 }

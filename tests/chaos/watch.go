@@ -100,7 +100,7 @@ func (n *witness) note(o *unstructured.Unstructured) {
 	}
 	if g := o.GetGeneration(); g > last {
 		n.unseen += g - last - 1
-		n.seen[name] = append(n.seen[name], sight{Generation: g, Marks: owner.marks(o), Reload: lastReload(o)})
+		n.seen[name] = append(n.seen[name], sight{Generation: g, Others: edits(o), Marks: owner.marks(o), Reload: lastReload(o)})
 	}
 }
 
