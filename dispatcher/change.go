@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,6 +9,39 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
 )
+
+// newest is the newest change of a config; zero if none is known. Most are baselines, of which there is one for each config: what they all say is not kept.
+type newest struct {
+	uid, version string
+	digest       reloader.Digest
+	at           time.Time
+	// whole is any other change.
+	whole *reloader.Change
+}
+
+func newestOf(change reloader.Change) newest {
+	if change.Source != reloader.SourceBaseline || change.Shortened {
+		return newest{whole: &change}
+	}
+	return newest{uid: change.UID, version: change.ResourceVersion, digest: change.New, at: change.VerifiedAt}
+}
+
+// last returns the newest change of c; zero if none is known.
+func (e *entry) last(cluster string, c reloader.Config) reloader.Change {
+	n := e.newest
+	switch {
+	case n.whole != nil:
+		return *n.whole
+	case n.at.IsZero():
+		return reloader.Change{}
+	}
+	change := reloader.Change{
+		Cluster: cluster, Config: c, Type: reloader.ChangeBaseline, UID: n.uid, ResourceVersion: n.version, New: n.digest,
+		Source: reloader.SourceBaseline, VerifiedAt: n.at,
+	}
+	change.ID = reloader.ChangeID(change)
+	return change
+}
 
 // history makes changes of looks. A change is a line of the history: a config went from one digest to another. No decision depends on it.
 type history struct {
@@ -22,7 +56,7 @@ func (h *history) take(c reloader.Config, e *entry, before fact, told *reloader.
 	switch {
 	case changed:
 		h.remember(c, e, change)
-	case told != nil && !sameCandidates(told.Candidates, e.last.Candidates):
+	case told != nil && !sameCandidates(told.Candidates, e.last(h.Cluster, c).Candidates):
 		h.knowMore(c, e, *told)
 	case len(hints) > 0:
 		h.attributeLate(c, e, e.now, hints)
@@ -38,7 +72,7 @@ func (h *history) take(c reloader.Config, e *entry, before fact, told *reloader.
 // compare says what f, the newest look at c, is next to the last change of it: nothing new, or a change. before is the look before it, and told the change
 // that the owner of a config of another cluster reports.
 func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *reloader.Change, hints []reloader.Hint) (reloader.Change, bool) {
-	old := e.last
+	old := e.last(h.Cluster, c)
 	if told != nil {
 		return *told, told.ID != old.ID
 	}
@@ -95,7 +129,10 @@ func foundOf(c reloader.Change, f fact) actor.Found {
 
 // remember makes change the last of e, and has it stored.
 func (h *history) remember(c reloader.Config, e *entry, change reloader.Change) {
-	e.before, e.last = e.last, change
+	if last := e.last(h.Cluster, c); last.Type != "" {
+		e.before = &last
+	}
+	e.newest = newestOf(change)
 	h.fleet.Touched(c)
 	if c.Cluster != "" {
 		return // its owner keeps its history
@@ -113,11 +150,11 @@ const maxUnstored = 16
 
 // attributeLate adds to the last change of c what hints say about its authors that came after it was found.
 func (h *history) attributeLate(c reloader.Config, e *entry, f fact, hints []reloader.Hint) {
-	last := e.last
+	last := e.last(h.Cluster, c)
 	if last.Type == "" || last.Type == reloader.ChangeBaseline || c.Cluster != "" {
 		return
 	}
-	later, more := actor.Late(last, foundOf(last, f), e.fresh(hints), e.before)
+	later, more := actor.Late(last, foundOf(last, f), e.fresh(hints), *cmp.Or(e.before, &reloader.Change{}))
 	if !more {
 		return
 	}
@@ -128,7 +165,7 @@ func (h *history) attributeLate(c reloader.Config, e *entry, f fact, hints []rel
 
 // knowMore takes what has become known about the authors of the last change of c, and has it added to what is on record of the reloads that it has caused.
 func (h *history) knowMore(c reloader.Config, e *entry, change reloader.Change) {
-	e.last = change
+	e.newest = newestOf(change)
 	for _, t := range h.index.byConfig[c] {
 		waits := false
 		for i, known := range t.edges.Get(c).changes {

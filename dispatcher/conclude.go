@@ -95,7 +95,7 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 // explained returns the changes of c that v, a note about t, is the end of.
 func (b *board) explained(t *tracked, c reloader.Config, v plan.Verdict) []reloader.Change {
 	e, known := t.edges.Get(c), b.configs.of(c)
-	last := known.last
+	last := known.last(b.Cluster, c)
 	if e.behind && v.Reason != "" {
 		return e.changes
 	}

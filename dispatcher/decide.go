@@ -109,7 +109,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	k.First.Taken = taken(w, f)
 	k.First.Joined = !k.AsOf.IsZero() && k.AsOf.Before(k.First.Written)
 	if k.Live.Shrunk = k.First.Taken; k.Known {
-		k.Live.Shrunk = shrunk(e, e.last, k)
+		k.Live.Shrunk = shrunk(e, e.last(b.Cluster, c), k)
 	}
 	if !slices.Contains(t.plan.Names, c) {
 		k.First.Listed = t.state.Listed
@@ -248,5 +248,5 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 func (d *decider) contentBefore(c reloader.Config) reloader.Digest {
 	b := d.lock()
 	defer d.unlock()
-	return b.configs.of(c).last.Old
+	return b.configs.of(c).last(b.Cluster, c).Old
 }

@@ -67,13 +67,13 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 		out.Restarts = x.restarts(t.plan, c)
 	}
 	if w, applied := t.state.Writes.Find(c); applied && !w.Out {
-		out.Applied, out.How, out.At = reloader.Digest{KeyID: w.KeyID, Sum: wholeSum(w.Sum, known)}, e.how, e.at
+		out.Applied, out.How, out.At = reloader.Digest{KeyID: w.KeyID, Sum: wholeSum(w.Sum, known.last(x.Cluster, c))}, e.how, e.at
 		if out.How == "" {
 			out.How, out.At = reloader.ReasonBaseline, t.state.AsOf()
 		}
 	}
 	if !decision.Reload && !e.open && out.How == "" { // the workload does not want it, and begins with what is there if it ever does
-		out.Applied = reloader.Digest{KeyID: e.unwanted.keyID, Sum: wholeSum(e.unwanted.sum, known)}
+		out.Applied = reloader.Digest{KeyID: e.unwanted.keyID, Sum: wholeSum(e.unwanted.sum, known.last(x.Cluster, c))}
 		out.How, out.At = reloader.ReasonBaseline, e.at
 	}
 	if n := len(e.changes); e.behind && n > 0 {
@@ -82,9 +82,9 @@ func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
 	return out
 }
 
-// wholeSum returns the digest in the history that begins with sum.
-func wholeSum(sum string, e *entry) string {
-	for _, whole := range []string{e.last.New.Sum, e.last.Old.Sum} {
+// wholeSum returns the digest in the newest change that begins with sum.
+func wholeSum(sum string, last reloader.Change) string {
+	for _, whole := range []string{last.New.Sum, last.Old.Sum} {
 		if sum != "" && strings.HasPrefix(whole, sum) {
 			return whole
 		}

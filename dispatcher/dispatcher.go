@@ -143,7 +143,7 @@ func (d *Dispatcher) Load(ctx context.Context) error {
 	defer d.unlock()
 	b.states.texts, b.states.born = entries, born
 	for c, stored := range changes {
-		b.configs[c] = &entry{last: stored}
+		b.configs[c] = &entry{newest: newestOf(stored)}
 	}
 	for _, r := range recorded {
 		b.records.earlier[r.Workload] = r

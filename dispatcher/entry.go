@@ -15,10 +15,11 @@ type entry struct {
 	// now is the newest look, and past are the looks before it that found other writes, the oldest first.
 	now  fact
 	past []fact
-	// last is the newest change in the history; zero if none is known. before is the one before, if this process has seen that. unstored are changes
-	// that are not in the stream yet.
-	last, before reloader.Change
-	unstored     []reloader.Change
+	// newest is the newest change in the history, and before the one before; nil if this process has not seen that. unstored are changes that are not in
+	// the stream yet.
+	newest   newest
+	before   *reloader.Change
+	unstored []reloader.Change
 	// heard has the requests that looks have answered, and drifts the changes that no hint has led to yet.
 	heard  actor.Heard
 	drifts []actor.Drift

@@ -101,7 +101,7 @@ func (d own) Look(ctx context.Context, c reloader.Config) (fleet.Seen, error) {
 	f, err := d.look(ctx, c, nil)
 	b := d.lock()
 	defer d.unlock()
-	return fleet.Seen{Meta: f.Meta, Present: !f.absent, Change: b.configs.of(c).last}, forFleet(err)
+	return fleet.Seen{Meta: f.Meta, Present: !f.absent, Change: b.configs.of(c).last(b.Cluster, c)}, forFleet(err)
 }
 
 // forFleet marks errors that do not pass by themselves.

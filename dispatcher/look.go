@@ -91,7 +91,7 @@ func (d *looker) lookAbroad(ctx context.Context, c reloader.Config) (fact, *relo
 
 // recall reads the last change of c from the history, if it was forgotten while no workload used c. Clusters that follow c get the earlier content.
 func (d *looker) recall(ctx context.Context, c reloader.Config) error {
-	known := d.lock().configs.of(c).last
+	known := d.lock().configs.of(c).last(d.Cluster, c)
 	d.unlock()
 	if known.Type != "" {
 		return nil
@@ -102,8 +102,8 @@ func (d *looker) recall(ctx context.Context, c reloader.Config) error {
 	}
 	b := d.lock()
 	defer d.unlock()
-	if e := b.configs.of(c); e.last.Type == "" {
-		e.last = last
+	if e := b.configs.of(c); e.last(d.Cluster, c).Type == "" {
+		e.newest = newestOf(last)
 	}
 	return nil
 }

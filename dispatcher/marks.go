@@ -117,7 +117,7 @@ func (d *decider) marksFor(ctx context.Context, s *sitting, out plan.Outcome) ([
 		f := b.configs.of(c).now
 		decision := s.plan.Decide(d.metaOf(c, f))
 		at := f.seen
-		if last := b.configs.of(c).last; last.ResourceVersion == f.ResourceVersion {
+		if last := b.configs.of(c).last(b.Cluster, c); last.ResourceVersion == f.ResourceVersion {
 			at = last.VerifiedAt
 		}
 		d.unlock()

@@ -19,7 +19,7 @@ import (
 // since the last look, the content is read at once. whole asks for the content with its marks in any case.
 func (d *looker) read(ctx context.Context, c reloader.Config, hints []reloader.Hint, whole bool) (fact, error) {
 	e := d.lock().configs.of(c)
-	known, last := e.now, e.last
+	known, last := e.now, e.last(d.Cluster, c)
 	d.unlock()
 	var f fact
 	var err error

@@ -50,7 +50,7 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 // fallBehind has t wait for its debounce window because of f.
 func (b *board) fallBehind(t *tracked, c reloader.Config, f fact) {
 	e, now := t.edges.Get(c), time.Now()
-	change := b.configs.of(c).last
+	change := b.configs.of(c).last(b.Cluster, c)
 	if n := len(e.changes); e.behind && n > 0 && e.changes[n-1].ID == change.ID {
 		return
 	}

@@ -117,7 +117,7 @@ func (x *scribe) causes(t *tracked, c reloader.Config, changes []reloader.Change
 	}
 	decision := t.decide(c, known.now)
 	if len(changes) == 0 {
-		changes = []reloader.Change{known.last}
+		changes = []reloader.Change{known.last(x.Cluster, c)}
 	}
 	container, _ := mark.Carrier(t.w, c)
 	causes := make([]reloader.Cause, 0, len(changes))
