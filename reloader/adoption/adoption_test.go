@@ -137,11 +137,6 @@ func TestState(t *testing.T) {
 				template:    map[string]string{dialect.SAPHashKey: strings.Repeat("0", 64)},
 			}, Recorded, "sap",
 		},
-		"sap's made at admission": {
-			"it tells that it is made under a key", looks{
-				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{dialect.SAPHashKey: "0123456789abcccccccccccccccccccccccccccccccccccccccc4cdf65c024cd"},
-			}, Recorded, "sap",
-		},
 		"wave's of all": {
 			"the tool tells of what is not shared as well, and that proves nothing", looks{
 				annotations: waveKept, template: map[string]string{"wave.pusher.com/config-hash": sha256Hex(`{"configMaps":{"app":{"a":"MQ==","b":"Mg=="},"kept":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
@@ -151,11 +146,6 @@ func TestState(t *testing.T) {
 			"Reroll does not tell of what is not shared", looks{
 				annotations: waveKept, template: map[string]string{"wave.pusher.com/config-hash": sha256Hex(`{"configMaps":{"app":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
 			}, State(reloader.ReasonAlreadyCurrent), "wave",
-		},
-		"names that share a variable": {
-			"the mark may be that of the other one", looks{
-				annotations: map[string]string{"configmap.reloader.stakater.com/reload": "app,other"}, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2")),
-			}, State(reloader.ReasonAlreadyCurrent), "stakater",
 		},
 	}
 	for name, tc := range cases {

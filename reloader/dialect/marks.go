@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -40,8 +38,8 @@ type Joint struct {
 // Part is a config as far as a joint mark is concerned. The zero Part stands for one that is absent.
 type Part struct {
 	UID, ResourceVersion string
-	// Sum is the digest of the content, and KeyID names the key under which it was made.
-	Sum, KeyID string
+	// Sum is the digest of the content.
+	Sum string
 	// Content is what the config holds; it must not be kept.
 	Content digest.Content
 }
@@ -85,40 +83,3 @@ func (d *Dialect) Of(v Values) []string {
 	}
 	return nil
 }
-
-func hashOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-// A mark that is made of digests can be compared only while there is the key under which they were made. It therefore names that key,
-// and has the form of a SHA-256 all the same: the ID of the key, the begin of a hash, and a checksum of both. No tool's own hash passes for one.
-const (
-	markLength  = 64
-	keyIDLength = 12
-	checkLength = 12
-)
-
-// keyedMark returns hash, a SHA-256 in hexadecimal over digests, as a mark that names their key. It returns hash itself if there is
-// no such ID.
-func keyedMark(keyID, hash string) string {
-	if len(keyID) != keyIDLength || strings.Trim(keyID, "0123456789abcdef") != "" {
-		return hash
-	}
-	said := keyID + hash[:markLength-keyIDLength-checkLength]
-	return said + checksum(said)
-}
-
-// KeyOf returns the ID of the digest key under which a mark was made; empty if it is a tool's own.
-func KeyOf(mark string) string {
-	if len(mark) != markLength {
-		return ""
-	}
-	said, check := mark[:markLength-checkLength], mark[markLength-checkLength:]
-	if check != checksum(said) {
-		return ""
-	}
-	return said[:keyIDLength]
-}
-
-func checksum(said string) string { return hashOf("reroll.dev/keyed-mark\n" + said)[:checkLength] }

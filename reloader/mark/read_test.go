@@ -63,30 +63,6 @@ func TestReadFindsWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestShares(t *testing.T) {
-	w := stripped(t, deployment())
-	for _, c := range []struct {
-		tool mark.Tool
-		a, b reloader.Config
-		want bool
-	}{
-		{mark.EnvVars, sec("a.b"), sec("a-b"), true},
-		{mark.EnvVars, sec("a.b"), cm("a-b"), false},
-		{mark.EnvVars, cm("c"), cm(".c"), false}, // the first does not use c
-		{dialect.Collaborne().Mark, cm("c"), sec("c"), false},
-		{dialect.Collaborne().Mark, cm("a.b"), cm("a-b"), true},
-		{dialect.Fabric8().Mark, cm("c"), cm(".c"), true},
-		{dialect.Trigger().Mark, cm("a.b"), cm("a-b"), false},
-		{mark.Annotations, cm("a"), cm("b"), false},
-		{dialect.SAP().Mark, cm("a"), cm("b"), false},
-		{mark.Own, cm("a"), cm("b"), true},
-	} {
-		if got := c.tool.Shares(w, c.a, c.b); got != c.want {
-			t.Errorf("%s: %s and %s share a place: %v", c.tool.Name, c.a, c.b, got)
-		}
-	}
-}
-
 // FuzzTools has every tool mark a workload that has anything in the places of marks. The patch fits, and the mark is there afterwards, unless
 // the place is somebody's own.
 func FuzzTools(f *testing.F) {

@@ -155,9 +155,6 @@ func TestTools(t *testing.T) {
 		"variable, gone":                {"the mark goes, and the others keep their order", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum), behind(1, "Z", "9"), behind(0, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(1, "Z", "9"), behind(0, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{gone(cm("c"), 0)}},
 		"variables, gone":               {"all of them", mark.EnvVars, edits{behind(0, "STAKATER_X_SECRET", sum), behind(0, "M", "1"), behind(0, "STAKATER_Y_SECRET", other)}, edits{behind(0, "M", "1")}, []mark.Entry{gone(sec("x"), 0), gone(sec("y"), 0)}},
 		"variable, own and gone":        {"somebody's own value stays", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, []mark.Entry{gone(cm("c"), 0)}},
-		"variable, shared, one gone":    {"a mark that another config shares stays", mark.EnvVars, edits{refersTo("a.b", "a-b"), behind(0, "STAKATER_A_B_SECRET", sum)}, edits{refersTo("a.b", "a-b"), behind(0, "STAKATER_A_B_SECRET", sum)}, []mark.Entry{gone(sec("a-b"), 0)}},
-		"variable, shared, one rolled":  {"what is there counts", mark.EnvVars, edits{behind(0, "STAKATER_A_B_SECRET", sum)}, edits{behind(0, "STAKATER_A_B_SECRET", other)}, []mark.Entry{gone(sec("a-b"), 0), entry(sec("a.b"), other, time.Hour)}},
-		"variable, shared, both gone":   {"it goes", mark.EnvVars, edits{refersTo("a.b", "a-b"), behind(0, "STAKATER_A_B_SECRET", sum)}, edits{refersTo("a.b", "a-b")}, []mark.Entry{gone(sec("a-b"), 0), gone(sec("a.b"), 0)}},
 
 		"annotation, new":                 {"with the container that uses the config", mark.Annotations, nil, edits{from(cm("c"), sum, "second")}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"annotation next to others":       {"those stay", mark.Annotations, edits{annotated("other", "1")}, edits{annotated("other", "1"), from(sec("s"), sum, "first")}, []mark.Entry{entry(sec("s"), sum, 0)}},
