@@ -194,8 +194,6 @@ func TestFindings(t *testing.T) {
 		"all but one":           {"that is what exclusions are for", looks{annotations: at(auto, "true", "configmaps.exclude.reloader.stakater.com/reload", "app")}, nil},
 		"name of nothing":       {"it was meant for another", looks{annotations: at(list, "othr")}, []string{"Typo did you mean other?"}},
 		"name of nothing like":  {"nobody knows what was meant", looks{annotations: at("pod-reloader.cs.sap.com/secrets", "elsewhere")}, []string{"Typo create it, or correct the name"}},
-		"excluded of any kind":  {"one of the kinds is meant", looks{annotations: at(auto, "true", "reroll.dev/exclude", "other")}, nil},
-		"excluded of no kind":   {"it was meant for another", looks{annotations: at(auto, "true", "reroll.dev/exclude", "otherr")}, []string{"Typo did you mean other?"}},
 		"a name that cannot be": {"it is left out", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "App_Config")}, []string{"Typo is left out"}},
 		"a key misspelt":        {"nobody reads it", looks{annotations: at("reloader.stakater.com/atuo", "true")}, []string{"Typo did you mean reloader.stakater.com/auto?"}},
 		"a domain misspelt":     {"nobody reads it", looks{annotations: at("reloader.staketer.com/auto", "true")}, []string{"Typo did you mean reloader.stakater.com/auto?"}},

@@ -177,11 +177,6 @@ func TestListsOfOneNamespace(t *testing.T) {
 		if got := slices.Contains(plan.Names, theirs); got != across {
 			t.Errorf("%s: %v is asked for: %v", key, theirs, got)
 		}
-		for _, m := range plan.Mentions() {
-			if m.Config == theirs && !across {
-				t.Errorf("%s: %v is named", key, theirs)
-			}
-		}
 		shared := dialect.ConfigMeta{Config: theirs, Annotations: annotations{"reroll.dev/share-with": "*"}}
 		if got := plan.Decide(shared); got.Reload != across {
 			t.Errorf("%s: %+v", key, got)
