@@ -171,7 +171,6 @@ func TestSettingsAreRefused(t *testing.T) {
 		"no size":                        {args: "--set=nats.storeSize=-1Gi", want: "number of bytes"},
 		"no window":                      {args: "--set=rolloutLimits.maintenanceWindows=tonight", want: "rolloutLimits.maintenanceWindows"},
 		"no selector":                    {args: "--set=scope.namespaceSelector=a=b=c", want: "scope.namespaceSelector"},
-		"a selector of nothing":          {args: "--set=scope.namespaceSelector=a=b,a=c", want: "scope.namespaceSelector: no object can match"},
 		"no label":                       {args: "--cluster-name=A.B", want: `clusterName: "A.B" is not a DNS label`},
 		"no cluster":                     {args: "--cluster-name=", want: "clusterName is empty"},
 		"no key":                         {args: "--set=debounce.window", want: "KEY=VALUE"},
@@ -202,7 +201,6 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a URL that is none":             {args: "--set=notifications.url=ftp://user:secret@host", want: "notifications.url: the value is not a URL"},
 		"a flag that is not there":       {args: "--no-such-flag", want: "no-such-flag"},
 		"a selector of Stakater's":       {args: "--namespace-selector=a=b=c", want: "--namespace-selector: scope.namespaceSelector"},
-		"Stakater's of nothing":          {args: "--namespace-selector=a=b --namespace-selector=a=c", want: "--namespace-selector: scope.namespaceSelector: no object can match"},
 		"a kind that cannot be left out": {args: "--ignored-workload-types=pods", want: "jobs, cronjobs"},
 	} {
 		t.Run(name, func(t *testing.T) {
