@@ -16,7 +16,7 @@ import (
 )
 
 // Watch has Changed know what others write, until ctx ends. It returns once it has seen what exists. Without it, Changed knows only of an
-// ErrLedgerMoved.
+// error of Put.
 func (l *Ledger) Watch(ctx context.Context) error {
 	informer := l.cluster.metadataInformer(resourceOf(reloader.ConfigMap), l.cluster.Namespace, func(o *metav1.ListOptions) { o.LabelSelector = ledgerSelector })
 	strip := func(obj any) (any, error) {
@@ -88,8 +88,7 @@ func (l *Ledger) list(ctx context.Context, namespace string) (all []corev1.Confi
 	return all, nil
 }
 
-// put updates the version of a ConfigMap that m names, or creates it if m names none. It takes over a ConfigMap of its name with other labels,
-// which list does not find.
+// put updates the version of a ConfigMap that m names, or creates it if m names none.
 func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.ConfigMap, err error) {
 	if l.cluster.options.DryRun {
 		m.CreationTimestamp = metav1.Now()
@@ -98,13 +97,7 @@ func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.
 	client := l.cluster.client.CoreV1().ConfigMaps(m.Namespace)
 	if m.ResourceVersion == "" {
 		written, err = client.Create(ctx, m, metav1.CreateOptions{FieldManager: fieldManager})
-		if apierrors.IsAlreadyExists(err) {
-			if there, failed := client.Get(ctx, m.Name, metav1.GetOptions{}); failed == nil && (there.Labels[ledgerLabel] != ledgerCurrent || there.Labels[ledgerNamespace] != m.Labels[ledgerNamespace]) {
-				m.ResourceVersion = there.ResourceVersion
-			}
-		}
-	}
-	if m.ResourceVersion != "" {
+	} else {
 		written, err = client.Update(ctx, m, metav1.UpdateOptions{FieldManager: fieldManager})
 	}
 	if err != nil {
@@ -115,9 +108,6 @@ func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.
 
 // drop deletes one version of a ConfigMap, unless it is gone.
 func (l *Ledger) drop(ctx context.Context, name, version string) error {
-	if l.cluster.options.DryRun {
-		return nil
-	}
 	err := l.cluster.client.CoreV1().ConfigMaps(l.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete ConfigMap %s/%s of the ledger: %w", l.cluster.Namespace, name, err)
