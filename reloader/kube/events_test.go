@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"regexp"
 	"strings"
@@ -76,8 +75,8 @@ func TestEventsOf(t *testing.T) {
 				cause(reloader.SecretProviderClass, "vault"), cause(reloader.ConfigMap, "app", "alice"), cause(reloader.SecretProviderClass, "vault"),
 			}},
 			[]told{
-				{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by alice"},
 				{"Normal", "Reloaded", "reloader-secretproviderclasspodstatuses", vault},
+				{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by alice"},
 			},
 		},
 		"paused": {
@@ -120,7 +119,7 @@ func TestEventsAreQueued(t *testing.T) {
 	}{"live": {false, 4}, "dry run": {true, 0}} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset()
-			a := NewAnnouncer(newCluster(&connection{events: client, options: Options{DryRun: test.dryRun}}), slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+			a := NewAnnouncer(newCluster(&connection{events: client, options: Options{DryRun: test.dryRun}}), prometheus.NewRegistry())
 			a.waiting = make(chan *corev1.Event, 5)
 			a.Announce(web(), r)
 			a.Complain(web(), "bad")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -194,13 +193,13 @@ func (c *jobs) recoverJob(ctx context.Context, secret *corev1.Secret) error {
 
 // KeepJobs calls RecoverJobs every ten seconds while a recreation is left half done, for instance because a quota or an admission policy
 // refuses the new Job, until ctx ends. Otherwise it makes no request.
-func (c *jobs) KeepJobs(ctx context.Context, logger *slog.Logger) {
+func (c *jobs) KeepJobs(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if !c.left.Swap(false) {
 			return
 		}
 		if err := c.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
-			logger.Warn("a Job is not recreated yet", "error", err)
+			c.logger().Warn("a Job is not recreated yet", "error", err)
 		}
 	}, keepTime)
 }
