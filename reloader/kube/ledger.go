@@ -69,8 +69,8 @@ func (l *Ledger) Load(ctx context.Context) (entries map[reloader.WorkloadRef]str
 		if at := m.CreationTimestamp.Time; born.IsZero() || at.Before(born) {
 			born = at
 		}
-		if m.Name != LedgerName {
-			of[m.Labels[ledgerNamespace]] = append(of[m.Labels[ledgerNamespace]], m)
+		if namespace, _, ok := pageNamed(m.Name); ok {
+			of[namespace] = append(of[namespace], m)
 		}
 	}
 	entries = map[reloader.WorkloadRef]string{}
@@ -135,9 +135,8 @@ func (l *Ledger) adopt(ctx context.Context, namespace string, b *book, found []c
 		b.pages[i].version = ""
 	}
 	for _, m := range found {
-		i := pageNamed(namespace, m.Name)
-		if i < 0 {
-			l.cluster.logger().Error("a ConfigMap of the ledger has the wrong name or label: its entries are lost", "configmap", m.Namespace+"/"+m.Name)
+		of, i, ok := pageNamed(m.Name)
+		if !ok || of != namespace {
 			continue
 		}
 		for len(b.pages) <= i {

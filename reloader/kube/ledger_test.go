@@ -160,8 +160,7 @@ func TestLedgerWatch(t *testing.T) {
 		"one more, and gone":            {"-shop.2", "99", true, false},
 		"of another namespace":          {"-other.0", "1000", false, false},
 	} {
-		namespace, _, _ := strings.Cut(c.name[1:], ".")
-		l.see(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: LedgerName + c.name, ResourceVersion: c.version, Labels: map[string]string{ledgerNamespace: namespace}}}, c.gone)
+		l.see(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: LedgerName + c.name, ResourceVersion: c.version}}, c.gone)
 		got, changed, err := l.Changed(t.Context(), "shop")
 		if err != nil || changed != c.want || changed && !maps.Equal(got, noted{ref("a"): "1"}) {
 			t.Errorf("%s: changed %v to %v, error %v; want %v", name, changed, got, err, c.want)
@@ -175,8 +174,6 @@ func TestLedgerDamaged(t *testing.T) {
 		"no kind":           func(m *corev1.ConfigMap) { m.Data["web"] = "x"; delete(m.Data, "Deployment.a") },
 		"no entry":          func(m *corev1.ConfigMap) { m.Data["Deployment.a"] = "" },
 		"too long an entry": func(m *corev1.ConfigMap) { m.Data["Deployment.a"] = strings.Repeat("x", MaxLedgerEntry+1) },
-		"another namespace": func(m *corev1.ConfigMap) { m.Labels[ledgerNamespace] = "shop2" },
-		"no namespace":      func(m *corev1.ConfigMap) { delete(m.Labels, ledgerNamespace) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer()
@@ -188,10 +185,6 @@ func TestLedgerDamaged(t *testing.T) {
 			fresh := s.ledger()
 			fresh.cluster.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			want := noted{ref("b"): "1"}
-			relabelled := strings.Contains(name, "namespace")
-			if relabelled {
-				want = noted{}
-			}
 			same(t, "entries", want, loaded(t, fresh))
 			if !strings.Contains(log.String(), "ops/reroll-ledger-shop.0") {
 				t.Errorf("log: %s", log.String())
@@ -199,9 +192,6 @@ func TestLedgerDamaged(t *testing.T) {
 			m, err := s.CoreV1().ConfigMaps("ops").Get(t.Context(), pageName("shop", 0), metav1.GetOptions{})
 			if err != nil || len(m.Data) != 2 {
 				t.Errorf("stored %v, %v", m, err)
-			}
-			if relabelled {
-				return
 			}
 			put(t, fresh, noted{ref("a"): "2"})
 			want[ref("a")] = "2"

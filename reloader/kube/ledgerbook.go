@@ -50,16 +50,12 @@ func pageName(namespace string, i int) string {
 	return LedgerName + "-" + namespace + "." + strconv.Itoa(i)
 }
 
-// pageNamed returns which ConfigMap of a namespace has a name; -1 if none has.
-func pageNamed(namespace, name string) int {
-	i, err := strconv.Atoi(strings.TrimPrefix(name, pageName(namespace, 0)[:len(LedgerName)+len(namespace)+2]))
-	if err != nil || i < 0 || i >= maxPages || name != pageName(namespace, i) {
-		return -1
-	}
-	return i
+// pageNamed returns which ConfigMap of which namespace has a name; false if none has.
+func pageNamed(name string) (namespace string, i int, ok bool) {
+	namespace, number, _ := strings.Cut(strings.TrimPrefix(name, LedgerName+"-"), ".")
+	i, err := strconv.Atoi(number)
+	return namespace, i, err == nil && i >= 0 && i < maxPages && name == pageName(namespace, i)
 }
-
-func keyOf(ref reloader.WorkloadRef) string { return ref.Kind + "." + ref.Name }
 
 // refOf returns the workload that a key stands for. It reports false if the key or its entry cannot be stored. No workload has pods whose
 // name is too long for a key.
@@ -93,7 +89,7 @@ func (b *book) with(namespace string, changed map[reloader.WorkloadRef]string) (
 		}
 	}
 	for ref, entry := range changed {
-		key := keyOf(ref)
+		key := ref.Kind + "." + ref.Name
 		if _, ok := refOf(namespace, key, entry); entry != "" && !ok {
 			refused = errors.Join(refused, fmt.Errorf("the ledger does not take an entry of %d bytes for %s", len(entry), ref))
 			continue

@@ -19,14 +19,7 @@ import (
 // error of Put.
 func (l *Ledger) Watch(ctx context.Context) error {
 	informer := l.cluster.metadataInformer(resourceOf(reloader.ConfigMap), l.cluster.Namespace, func(o *metav1.ListOptions) { o.LabelSelector = ledgerSelector })
-	strip := func(obj any) (any, error) {
-		m, ok := obj.(*metav1.PartialObjectMetadata)
-		if !ok {
-			return obj, nil
-		}
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, ResourceVersion: m.ResourceVersion, Labels: m.Labels}}, nil
-	}
-	has, _, err := l.cluster.feed(informer, strip, cache.ResourceEventHandlerFuncs{
+	has, _, err := l.cluster.feed(informer, slimMeta(nil), cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { l.see(obj, false) }, UpdateFunc: func(_, obj any) { l.see(obj, false) }, DeleteFunc: func(obj any) { l.see(obj, true) },
 	}, false, nil)
 	if err != nil {
@@ -42,14 +35,18 @@ func (l *Ledger) Watch(ctx context.Context) error {
 // see notes a ConfigMap that this process neither wrote nor knows. It waits while Put writes, so that what Put wrote is known.
 func (l *Ledger) see(obj any, gone bool) {
 	m, ok := last[*metav1.PartialObjectMetadata](obj)
-	if !ok || m.Labels[ledgerNamespace] == "" {
+	if !ok {
 		return
 	}
-	b := l.book(m.Labels[ledgerNamespace])
+	namespace, i, ok := pageNamed(m.Name)
+	if !ok {
+		return
+	}
+	b := l.book(namespace)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	held := ""
-	if i := pageNamed(m.Labels[ledgerNamespace], m.Name); i >= 0 && i < len(b.pages) {
+	if i < len(b.pages) {
 		held = b.pages[i].version
 	}
 	order, err := resourceversion.CompareResourceVersion(m.ResourceVersion, held)
