@@ -90,7 +90,7 @@ func TestBackup(t *testing.T) {
 		"cut":            func(s *corev1.Secret) { s.Data[backupKey] = s.Data[backupKey][:40] },
 		"another's name": func(s *corev1.Secret) { s.Name = "reroll-job-44" },
 		"signed, and no Job": func(s *corev1.Secret) {
-			s.Data[backupKey], s.Data[signatureKey] = hostile, ring(t).Sign([]byte(s.Name), hostile)
+			s.Data[backupKey], s.Data[signatureKey] = hostile, ring(t).Signatures([]byte(s.Name), hostile)[0]
 		},
 	} {
 		changed := secret.DeepCopy()

@@ -99,7 +99,7 @@ func (b backup) secretIn(namespace string, ring *digest.Ring) (*corev1.Secret, e
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", b, err)
 	}
-	signature := ring.Sign([]byte(b.secretName()), data)
+	signature := ring.Signatures([]byte(b.secretName()), data)[0]
 	if size := len(data) + len(signature); size > corev1.MaxSecretSize {
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 			"%s cannot be recreated: it takes %d bytes, and the Secret that keeps it meanwhile can hold %d", b, size, corev1.MaxSecretSize))
