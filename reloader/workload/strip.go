@@ -33,6 +33,11 @@ type Template struct {
 	References reloader.ByConfig[*Reference]
 }
 
+// Has reports whether a regular container has a name.
+func (t *Template) Has(container string) bool {
+	return slices.ContainsFunc(t.Containers, func(c Container) bool { return c.Name == container })
+}
+
 // Container is a regular container of a pod template.
 type Container struct {
 	Name string
