@@ -16,7 +16,7 @@ import (
 
 // TestUpdate: before and after a request, and what is stored. In all cases config and other say "new".
 func TestUpdate(t *testing.T) {
-	old, fresh, freshOther := markOf(t, config, "o"), markOf(t, config, "new"), markOf(t, other, "new")
+	old, fresh, freshOther := markOf(config, "o"), markOf(config, "new"), markOf(other, "new")
 	oldState, current := stateOf(t, 4, map[reloader.Config]string{config: "o"}), stateOf(t, 5, map[reloader.Config]string{config: "new", other: "new"})
 	first := current
 	first.N = 1
@@ -205,7 +205,7 @@ func TestOneAnnotation(t *testing.T) {
 // TestUnreadKeepsItsMark: a config that cannot be read keeps its mark and its entry.
 func TestUnreadKeepsItsMark(t *testing.T) {
 	s := stateOf(t, 5, map[reloader.Config]string{config: "o"})
-	before := deployment{opted: auto, env: env(configVar, markOf(t, config, "o")), image: "1", applied: s.Annotation(), hash: hashOf(s)}
+	before := deployment{opted: auto, env: env(configVar, markOf(config, "o")), image: "1", applied: s.Annotation(), hash: hashOf(s)}
 	want := before
 	want.image = "2"
 	got, _ := answered(t, rulesOf(t), before.raw(t), deployment{opted: auto, image: "2"}.raw(t), &world{err: corev1.ErrIntOverflowGenerated})

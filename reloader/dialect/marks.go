@@ -12,7 +12,8 @@ import (
 
 // Marking is what a tool writes on workloads.
 type Marking struct {
-	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is nil for Reroll itself, and if Joint is not.
+	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is not a digest: it may be equal for different
+	// contents. It is nil for Reroll itself, and if Joint is not.
 	MarkValue func(c digest.Content) string
 	// Joint makes one mark of all configs together; nil if each config has its own.
 	Joint *Joint
@@ -52,15 +53,6 @@ func (m Marking) WritesAnnotation(key string) bool {
 	})
 }
 
-// Hash returns the value of the tool's own mark for content c; empty if none. It is not a digest: it may be equal for different
-// contents.
-func (m Marking) Hash(c digest.Content) string {
-	if m.MarkValue == nil {
-		return ""
-	}
-	return m.MarkValue(c)
-}
-
 // Values are the marks of one content, by the name of the dialect. They are plain hashes, so that anyone who reads a pod template can test guesses
 // of the content.
 type Values map[string]string
@@ -69,7 +61,10 @@ type Values map[string]string
 func (s Set) Values(c digest.Content) Values {
 	v := Values{}
 	for _, d := range s {
-		if hash := d.Hash(c); hash != "" {
+		if d.MarkValue == nil {
+			continue
+		}
+		if hash := d.MarkValue(c); hash != "" {
 			v[d.Name] = hash
 		}
 	}
