@@ -79,11 +79,6 @@ func TestEventsOf(t *testing.T) {
 				{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by alice"},
 			},
 		},
-		"paused": {
-			"the mark is written",
-			reloader.Reload{Outcome: reloader.ReasonPaused, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}},
-			[]told{{"Normal", "Reloaded", "reloader-configmaps", app}},
-		},
 		"without a restart": {
 			"alerts on reloads count it, and the text says how",
 			reloader.Reload{Outcome: reloader.ReasonVerified, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}},
@@ -94,7 +89,6 @@ func TestEventsOf(t *testing.T) {
 			reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause(reloader.Secret, "db", "alice")}},
 			[]told{{"Warning", "ReloadFail", "reloader-secrets", refused + "; changed by alice: no permission"}},
 		},
-		"current": {"nothing happened", reloader.Reload{Outcome: reloader.ReasonAlreadyCurrent, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}, nil},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {

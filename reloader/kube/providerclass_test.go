@@ -172,20 +172,6 @@ func TestProviderClassWithoutOneOfItsParts(t *testing.T) {
 	}
 }
 
-// TestProviderClassesAreListed: a kind that is not served has no objects.
-func TestProviderClassesAreListed(t *testing.T) {
-	s := newStore(t, vaultClass())
-	if got, err := s.List(t.Context(), reloader.SecretProviderClass, "shop"); err != nil || len(got) != 1 || got[vault].UID == "" {
-		t.Errorf("%v, %v", got, err)
-	}
-	s.classes.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewNotFound(schema.GroupResource{}, "")
-	})
-	if got, err := s.List(t.Context(), reloader.SecretProviderClass, "shop"); err != nil || len(got) != 0 {
-		t.Errorf("a kind that is not served: %v, %v", got, err)
-	}
-}
-
 // status returns a PodStatus of one object, written at a second after noon, which is its resource version too.
 func status(uid string, second int, updated bool, version string) podStatus {
 	return podStatus{
@@ -207,7 +193,6 @@ func TestDecide(t *testing.T) {
 		proven   bool
 	}{
 		"created":     {"first mounts are no rotation, and the oldest is where it begins", []podStatus{status("b", 2, false, "v2"), status("a", 1, false, "v1")}, "a", false},
-		"updated":     {"the update is younger than every mount", []podStatus{status("a", 3, true, "v2"), status("b", 2, false, "v1")}, "a", true},
 		"two updated": {"pods rotate one after the other, and the newest is ahead", []podStatus{status("a", 4, true, "v3"), status("b", 3, true, "v2")}, "a", true},
 		"within a second": {
 			"the order of writes says what the clock does not", []podStatus{sameSecond(status("a", 3, true, "v2")), sameSecond(status("b", 4, true, "v3"))}, "b", true,
