@@ -138,6 +138,9 @@ func TestStakaterDecides(t *testing.T) {
 			got := plan.Decide(dialect.ConfigMeta{Config: c.config, Annotations: c.onConfig})
 			reload := c.why == reloader.ReasonNamed || c.why == reloader.ReasonAuto || c.why == reloader.ReasonSearch
 			want := dialect.Decision{Reload: reload, Dialect: "stakater", Why: c.why, Clause: c.clause}
+			if c.why == reloader.ReasonNotOptedIn {
+				want.Dialect = ""
+			}
 			if reload {
 				want.Marks = []*dialect.Dialect{d}
 			}

@@ -88,9 +88,6 @@ const redacted = "[content withheld]"
 // String returns a placeholder.
 func (Content) String() string { return redacted }
 
-// GoString returns a placeholder.
-func (Content) GoString() string { return redacted }
-
 // Format writes a placeholder whatever the verb.
 func (Content) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 

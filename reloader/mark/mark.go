@@ -117,12 +117,7 @@ func (m Mark) value() any {
 
 // check returns an error if w cannot carry m.
 func (m Mark) check(w *workload.Workload) error {
-	switch {
-	case (m.Env == "") == (m.Annotation == ""):
-		return fmt.Errorf("a mark needs a variable or an annotation: %+v", m.Place)
-	case m.Value == "" && !m.Remove:
-		return fmt.Errorf("the mark %s%s has no value", m.Env, m.Annotation)
-	case len(w.Template.Containers) == 0:
+	if len(w.Template.Containers) == 0 {
 		return ErrNoContainer
 	}
 	for _, name := range m.Containers {
