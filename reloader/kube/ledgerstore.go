@@ -19,17 +19,9 @@ import (
 // error of Put.
 func (l *Ledger) Watch(ctx context.Context) error {
 	informer := l.cluster.metadataInformer(resourceOf(reloader.ConfigMap), l.cluster.Namespace, func(o *metav1.ListOptions) { o.LabelSelector = ledgerSelector })
-	has, _, err := l.cluster.feed(informer, slimMeta(nil), cache.ResourceEventHandlerFuncs{
+	return l.cluster.follow(ctx, "the ledger", informer, cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { l.see(obj, false) }, UpdateFunc: func(_, obj any) { l.see(obj, false) }, DeleteFunc: func(obj any) { l.see(obj, true) },
-	}, false, nil)
-	if err != nil {
-		return fmt.Errorf("watch the ledger: %w", err)
-	}
-	go informer.RunWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), has) {
-		return fmt.Errorf("watch the ledger: %w", context.Cause(ctx))
-	}
-	return nil
+	})
 }
 
 // see notes a ConfigMap that this process neither wrote nor knows. It waits while Put writes, so that what Put wrote is known.

@@ -127,8 +127,8 @@ func TestPhase(t *testing.T) {
 		{"Rollout", "a number instead of text", `{` + seen + `status: {observedGeneration: 4, phase: Healthy}}`, workload.RolledOut, ""},
 
 		{"DeploymentConfig", "all pods are new", `{` + seen + `spec: {replicas: 3}, ` + deploy + `, latestVersion: 2}}`, workload.RolledOut, ""},
-		{"DeploymentConfig", "its controller gave up", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, ` + exceed + `}}`, workload.Stalled, "its progress deadline is exceeded"},
-		{"DeploymentConfig", "somebody cancelled it", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, conditions: [{type: Available, status: "False"}, {type: Progressing, status: "False", reason: RolloutCancelled}]}}`, workload.Stalled, "its rollout was cancelled"},
+		{"DeploymentConfig", "its controller gave up", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, ` + exceed + `}}`, workload.Stalled, "its rollout has failed: ProgressDeadlineExceeded"},
+		{"DeploymentConfig", "somebody cancelled it", `{` + seen + `spec: {replicas: 3}, status: {observedGeneration: 4, conditions: [{type: Available, status: "False"}, {type: Progressing, status: "False", reason: RolloutCancelled}]}}`, workload.Stalled, "its rollout has failed: RolloutCancelled"},
 		{"DeploymentConfig", "it is paused", `{` + seen + `spec: {replicas: 3, paused: true}, status: {observedGeneration: 4, replicas: 3}}`, workload.Waiting, "it is paused (spec.paused)"},
 		{"DeploymentConfig", "somebody starts its rollouts", `{` + seen + `spec: {replicas: 3, triggers: [{type: ImageChange}]}, status: {observedGeneration: 4, replicas: 3}}`, workload.Waiting, "it has no trigger of type ConfigChange, and the rollout must be started by hand"},
 		{"DeploymentConfig", "changes start its rollouts", `{` + seen + `spec: {replicas: 3, triggers: [{type: ImageChange}, {type: ConfigChange}]}, status: {observedGeneration: 4, replicas: 3}}`, workload.Rolling, ""},
