@@ -118,7 +118,6 @@ func TestAddressesWithoutASlice(t *testing.T) {
 	}{
 		"forbidden":    {"an account of some namespaces may not know", http.StatusForbidden, "", false},
 		"missing":      {"a control plane need not enter itself", http.StatusNotFound, "", false},
-		"empty":        {"nobody has entered himself yet", 0, `"ports":[],"endpoints":[]`, false},
 		"unanswerable": {"nobody knows", http.StatusInternalServerError, "", true},
 	} {
 		h := newHerald(t)

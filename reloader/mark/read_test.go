@@ -62,28 +62,3 @@ func TestReadFindsWhatIsWritten(t *testing.T) {
 		}
 	}
 }
-
-// FuzzTools has every tool mark a workload that has anything in the places of marks. The patch fits, and the mark is there afterwards, unless
-// the place is somebody's own.
-func FuzzTools(f *testing.F) {
-	keys := []string{mark.LastReloadedFromKey, dialect.SAPHashKey, dialect.WaveHashKey, mark.HashKey, "trigger.k8s.io/configMap-c-last-hash"}
-	variables := []string{"STAKATER_C_CONFIGMAP", "_RELOADER_CONFIGMAP_C", "FABRIC8_C_CONFIGMAP", "STAKATER_X_SECRET", mark.HashEnv}
-	for i := range uint8(8) {
-		f.Add(i, i, "0a", `{"type":"CONFIGMAP","name":"c","namespace":"ns","hash":"0a"}`)
-		f.Add(i, i+1, "hunter2", `{"configmap/ns/c":"21f76dfbfe6dfe21"}`)
-	}
-	f.Fuzz(func(t *testing.T, which, variable uint8, value, text string) {
-		d := deployment(annotated(keys[int(which)%len(keys)], text), behind(int(which)%2, variables[int(variable)%len(variables)], value))
-		for _, tool := range all {
-			name := tool.Name
-			marks, err := tool.Marks(stripped(t, d), []mark.Entry{entry(cm("c"), "00aa11", 0)})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			got := rolled(t, d, mark.Roll{Hash: "h", Marks: marks})
-			if value, _ := tool.Read(stripped(t, got), cm("c")); value != "00aa11" && len(marks) > 0 && name != "reroll" {
-				t.Errorf("%s: %v leaves the mark %q", name, marks, value)
-			}
-		}
-	})
-}

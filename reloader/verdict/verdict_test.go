@@ -232,12 +232,9 @@ func TestRemedy(t *testing.T) {
 		{"Rollout", workload.WhyPaused, "kubectl argo rollouts -n shop resume web"},
 		{"DeploymentConfig", workload.WhyPaused, "oc -n shop rollout resume dc/web"},
 		{"DeploymentConfig", workload.WhyManual, "oc -n shop rollout latest dc/web"},
-		{"StatefulSet", workload.WhyOnDelete, "kubectl -n shop get pods -L controller-revision-hash"},
 		{"DaemonSet", "something else", "kubectl -n shop rollout status daemonset/web"},
-		{"Rollout", "it is paused between two steps", "kubectl argo rollouts -n shop status web"},
 		{"Job", "something else", "kubectl -n shop describe job/web"},
 		{"Deployment", workload.WhyEmpty, ""},
-		{"Job", workload.WhySuspend, ""},
 	} {
 		r := record(rollout(reloader.ReasonWaitingForOperator, c.why))
 		got := Judge(Case{Workload: reloader.WorkloadRef{Kind: c.kind, Namespace: "shop", Name: "web"}, Record: r, Now: now})

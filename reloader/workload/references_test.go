@@ -71,7 +71,6 @@ func TestReferences(t *testing.T) {
 			`{containers: [{name: m, ` + mount + `}, {name: two, volumeMounts: [{name: v, mountPath: /v}, {name: w, mountPath: /w}]}], volumes: [{name: v, configMap: {name: c, items: [{key: z, path: z}, {key: x, path: dir/x}]}}, {name: w, secret: {secretName: s}}]}`,
 			"ConfigMap/c volume m[x z], volume two[x z], required[x z]; Secret/s volume two, required",
 		},
-		"optional volume":  {"with items or without", `{containers: [{name: m, ` + mount + `}], volumes: [{name: v, configMap: {name: c, optional: true, items: [{key: k, path: p}]}}]}`, "ConfigMap/c volume m[k], optional"},
 		"unmounted volume": {"no container sees it", `{containers: [{name: m}], ` + volumes + `}`, "ConfigMap/c volume"},
 		"projected": {
 			"each source is a use",
