@@ -222,7 +222,6 @@ ui: ## Test the dashboard over the made-up fleet in a browser (needs Node, and C
 .PHONY: bench
 bench: kube ## Measure on the rig and print the figures, each next to a bare loop in the same run
 	go test -run '^$$' -bench 'Decode' -benchmem -count 5 ./ingest/audit
-	go test -run '^$$' -bench . -benchmem -count 5 ./reloader/dialect
 	go test -run '^$$' -bench Thousand -benchtime 5s ./api
 	go test -tags nightly -run '^$$' -bench Forwarders -benchtime 1x ./tests/thousand
 	go test -tags nightly -run '^$$' -bench . -benchtime 1x -timeout 60m ./tests/bench $(BENCHFLAGS)

@@ -84,11 +84,10 @@ func TestPauses(t *testing.T) {
 		labels    map[string]string
 		until     time.Time
 	}{
-		"the longest holds":   {"shop", map[string]string{"app": "web"}, now.Add(time.Hour)},
-		"the whole namespace": {"shop", nil, now.Add(30 * time.Minute)},
-		"elsewhere":           {"other", map[string]string{"app": "web"}, time.Time{}},
-		"every namespace":     {"other", map[string]string{"tier": "db"}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)},
-		"over":                {"other", map[string]string{"app": "old"}, time.Time{}},
+		"the longest holds": {"shop", map[string]string{"app": "web"}, now.Add(time.Hour)},
+		"elsewhere":         {"other", map[string]string{"app": "web"}, time.Time{}},
+		"every namespace":   {"other", map[string]string{"tier": "db"}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"over":              {"other", map[string]string{"app": "old"}, time.Time{}},
 	} {
 		p, paused := c.Paused(want.namespace, want.labels, now)
 		if paused == want.until.IsZero() || !p.Until.Equal(want.until) {
@@ -123,7 +122,6 @@ func TestEdit(t *testing.T) {
 		"the same pause again":      {tillText, pause(till), tillText, ""},
 		"pauses that ended go":      {"pauses: [{namespace: bank, until: 2026-11-21T11:00:00Z}]", pause(till), tillText, ""},
 		"resume":                    {tillText, resume("shop", " app = till"), "{}\n", ""},
-		"resume keeps the rest":     {"windows: [\"0 22 * * * 1h\"]\n" + tillText, resume("shop", "app=till"), "windows:\n- 0 22 * * * 1h\n", ""},
 		"resume of another":         {tillText, resume("bank", "app=till"), tillText, "no such pause"},
 		"a bad selector":            {tillText, pause(reloader.Pause{Selector: "a=b=c", Until: hour}), tillText, "selector"},
 		"a bad namespace":           {"", pause(reloader.Pause{Namespace: "Shop!", Until: hour}), "", "Shop!"},
@@ -153,9 +151,7 @@ func TestWindows(t *testing.T) {
 		"none":          {reason: "always open", want: now},
 		"open":          {reason: "it opened at noon", windows: []string{"0 12 * * * 1h"}, want: now},
 		"just closed":   {reason: "its end is not in it", windows: []string{"0 11 * * * 1h"}, want: now.Add(23 * time.Hour)},
-		"later":         {reason: "tonight", windows: []string{"0 22 * * * 6h"}, want: now.Add(10 * time.Hour)},
 		"over midnight": {reason: "opened yesterday", windows: []string{"0 22 * * * 15h"}, want: now},
-		"on Monday":     {reason: "the day is a Saturday", windows: []string{"0 12 * * 1 1h"}, want: now.Add(48 * time.Hour)},
 		"another zone":  {reason: "one o'clock in Berlin is noon here", windows: []string{berlin + "0 13 * * * 1h"}, want: now},
 		"the soonest":   {reason: "of several", windows: []string{"0 22 * * * 1h", "0 18 * * * 1h"}, want: now.Add(6 * time.Hour)},
 		"never":         {reason: "no such day", windows: []string{"0 0 31 2 * 1h"}},

@@ -153,7 +153,6 @@ func TestTools(t *testing.T) {
 		"variable, gone":                {"the mark goes, and the others keep their order", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum), behind(1, "Z", "9"), behind(0, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(1, "Z", "9"), behind(0, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{gone(cm("c"), 0)}},
 		"variables, gone":               {"all of them", mark.EnvVars, edits{behind(0, "STAKATER_X_SECRET", sum), behind(0, "M", "1"), behind(0, "STAKATER_Y_SECRET", other)}, edits{behind(0, "M", "1")}, []mark.Entry{gone(sec("x"), 0), gone(sec("y"), 0)}},
 
-		"annotation next to others":     {"those stay", mark.Annotations, edits{annotated("other", "1")}, edits{annotated("other", "1"), from(sec("s"), sum, "first")}, []mark.Entry{entry(sec("s"), sum, 0)}},
 		"annotation, several":           {"the newest counts", mark.Annotations, nil, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(sec("s"), other, 0), entry(cm("c"), sum, time.Minute)}},
 		"annotation, current":           {"nothing is written, also if the time would differ", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(cm("c"), sum, "second")}, []mark.Entry{entry(cm("c"), sum, -time.Hour)}},
 		"annotation, newest is current": {"the other one is still to be written", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(cm("c"), sum, -time.Hour), entry(sec("s"), other, 0)}},
@@ -168,7 +167,6 @@ func TestTools(t *testing.T) {
 		"fabric8, own":           {"in one container is enough", dialect.Fabric8().Mark, edits{behind(1, "FABRIC8_C_CONFIGMAP", "hunter2")}, edits{behind(1, "FABRIC8_C_CONFIGMAP", "hunter2")}, []mark.Entry{entry(cm("c"), fabricA, 0)}},
 		"trigger":                {"by kind and name", dialect.Trigger().Mark, edits{annotated("a", "b")}, edits{annotated("a", "b"), annotated("trigger.k8s.io/secret-c-last-hash", sum), annotated("trigger.k8s.io/configMap-d-last-hash", other)}, []mark.Entry{entry(sec("c"), sum, 0), entry(cm("d"), other, 0)}},
 		"trigger, long name":     {"the longest key, and none that is too long", dialect.Trigger().Mark, nil, edits{annotated("trigger.k8s.io/configMap-"+longest+"-last-hash", sum)}, []mark.Entry{entry(cm(longest), sum, 0), entry(cm(tooLong), sum, 0)}},
-		"own":                    {"once in each container that carries a config", mark.Own, nil, edits{behind(0, mark.HashEnv, "h"), ahead(1, mark.HashEnv, "h")}, []mark.Entry{entry(cm("c"), sum, 0), entry(sec("s"), "", 0), gone(sec("t"), 0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, want := deployment(c.has...), deployment(append(c.want, annotated(mark.HashKey, "h"))...)

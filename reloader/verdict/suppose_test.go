@@ -70,7 +70,6 @@ func TestSuppose(t *testing.T) {
 		"with a restart":                {reloads("it is used as env"), "", RollsNow, "", "It would restart its pods: it is used as env."},
 		"frozen":                        {frozen, "", RollsLater, "Frozen", "until 2026-11-21 13:00:00 UTC"},
 		"the last of two pauses counts": {pauses(reloader.Pause{Namespace: "shop", Until: later, Reason: "a sale"}, reloader.Pause{Until: soon}), "", RollsLater, "PausedByOperator", "a sale. It continues at 2026-11-21 14:00:00 UTC."},
-		"labels are not on record":      {pauses(reloader.Pause{Selector: "a=b", Until: later}), "", RollsNow, "", ""},
 		"the next window counts": {func(s *reloader.ClusterStatus, _ *reloader.WorkloadRecord) {
 			s.Windows = []reloader.Window{{Next: later}, {Next: soon}}
 		}, "", RollsLater, "OutsideWindow", "opens at 2026-11-21 13:00:00 UTC"},
@@ -81,7 +80,6 @@ func TestSuppose(t *testing.T) {
 		"refused for good":     {holds(reloader.ReasonRefused, later), "", RollsLater, "Refused", "in its words"},
 		"lacks another config": {lacks(reloader.Missing{Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "gone"}}), "", RollsLater, "", "ConfigMap shop/gone does not exist"},
 		"lacks a key of it":    {lacks(reloader.Missing{Config: secret, Keys: []string{"a"}}), "", RollsNow, "", ""},
-		"gets all it lacks":    {lacks(reloader.Missing{Config: secret, Keys: []string{"a", "b"}}), "a,b", RollsNow, "", ""},
 		"gets half of that":    {lacks(reloader.Missing{Config: secret, Keys: []string{"a", "b"}}), "b", RollsLater, "", `no key "a"`},
 		"another key":          {counts("level", false), "other", RollsNever, "KeysUnused", "These keys count: level."},
 		"a tool's unused key":  {counts("", true), "other", RollsNever, "KeysUnused", "used"},

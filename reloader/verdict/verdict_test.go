@@ -273,11 +273,8 @@ func TestBlind(t *testing.T) {
 	}{
 		"a policy without Secrets":             {"audit", quiet("silent", reloader.Secret, time.Time{}), asOf + "no audit event of a Secret has come since the dispatcher started.", "reroll audit check"},
 		"a feed that ended":                    {"audit", quiet("silent", reloader.Secret, now), asOf + "the last audit event of a Secret came at 2026-11-21 12:00:00 UTC.", "reroll audit check"},
-		"not heard yet":                        {"audit", quiet("waiting", reloader.Secret, time.Time{}), asOf + "no audit event of a Secret has come since the dispatcher started.", ""},
 		"no canaries, and a feed that is lost": {"audit", nil, asOf + "no audit event has come since the dispatcher started.", "reroll audit check"},
 		"another kind":                         {"audit", quiet("silent", reloader.ConfigMap, time.Time{}), "", ""},
-		"all kinds are heard":                  {"audit", []reloader.FeedStatus{{State: "heard", LastAt: now}}, "", ""},
-		"beside a watch":                       {"auto", quiet("notSetUp", reloader.Secret, time.Time{}), "", ""},
 	} {
 		c := Case{
 			Cluster: "local", Workload: web, Record: record(func(*reloader.WorkloadRecord) {}), Now: now,
