@@ -34,7 +34,6 @@ func view() View {
 type looks struct {
 	annotations, template, labels map[string]string
 	env                           []corev1.EnvVar
-	finalizers                    []string
 	scheduler                     string
 }
 
@@ -49,7 +48,7 @@ func (l looks) spec() corev1.PodTemplateSpec {
 
 func (l looks) workload(t *testing.T) *workload.Workload {
 	t.Helper()
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations, Labels: l.labels, Finalizers: l.finalizers}}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations, Labels: l.labels}}
 	d.Spec.Template = l.spec()
 	d.Spec.Template.Spec.SchedulerName = l.scheduler
 	w, err := workload.Deployment.Strip(d, Keeps(view().All))
@@ -202,7 +201,6 @@ func TestFindings(t *testing.T) {
 		"a label as annotation": {"SAP reads the label", looks{annotations: at("pod-reloader.cs.sap.com/ignored", "true")}, []string{"Typo make it a label"}},
 		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", dialect.SchedulingKey, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
 		"held and forgotten":    {"Reroll lets it go all the same", looks{annotations: at("wave.pusher.com/update-on-config-change", "true"), scheduler: "wave.pusher.com/invalid"}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
-		"Wave's finalizer":      {"nobody would take it away", looks{finalizers: []string{"foregroundDeletion", "wave.pusher.com/finalizer"}}, []string{`Leftover kubectl --namespace shop patch deployment cart --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":["wave.pusher.com/finalizer"]}}'`}},
 		"a token of SAP":        {"its webhook refuses all else", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app", dialect.SAPHashKey, "0")}, []string{"Leftover the hash that it expects"}},
 	}
 	for name, tc := range cases {

@@ -124,9 +124,6 @@ func (v View) keys(w *workload.Workload) (found []Finding) {
 	return found
 }
 
-// waveFinalizer is the finalizer that Wave has left up to v0.6.
-const waveFinalizer = "wave.pusher.com/finalizer"
-
 // leftovers finds what tools write for a moment and cannot remove once they are gone.
 func leftovers(w *workload.Workload) (found []Finding) {
 	if scheduler, ok := w.Annotations[dialect.SchedulingKey]; ok || dialect.Unscheduled(w) {
@@ -134,13 +131,6 @@ func leftovers(w *workload.Workload) (found []Finding) {
 			Leftover, "Wave keeps its pods unscheduled until every config that it needs exists",
 			fmt.Sprintf("Reroll sets schedulerName of the pod template back to %q when it starts; if it has that value already, remove %s",
 				cmp.Or(scheduler, corev1.DefaultSchedulerName), dialect.SchedulingKey),
-		})
-	}
-	if slices.Contains(w.Finalizers, waveFinalizer) {
-		found = append(found, Finding{
-			Leftover, "Wave up to v0.6 has left its finalizer, so the workload cannot be deleted when Wave is gone",
-			fmt.Sprintf(`kubectl --namespace %s patch %s %s --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":[%q]}}'`,
-				w.Namespace, strings.ToLower(w.Kind), w.Name, waveFinalizer),
 		})
 	}
 	if _, ok := w.Annotations[dialect.SAPHashKey]; ok {

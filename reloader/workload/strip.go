@@ -98,7 +98,6 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			DeletionTimestamp: p.meta.DeletionTimestamp.DeepCopy(),
 			Labels:            maps.Clone(p.meta.Labels),
 			Annotations:       kept(p.meta.Annotations, keep),
-			Finalizers:        slices.DeleteFunc(slices.Clone(p.meta.Finalizers), func(f string) bool { return !keep(f) }),
 		},
 		Kind:        kind,
 		LastWritten: written(p.meta.ManagedFields),
