@@ -26,9 +26,7 @@ func (p *program) admitAlone(ctx context.Context) error {
 			return err // what is wrong with its own settings is found before anything else is asked
 		}
 	}
-	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
-		return err
-	}
+	kube.RegisterRequestMetrics(p.registry)
 	cluster, err := kube.Connect(ctx, p.kubeOptions(dialects))
 	if err != nil {
 		return err
