@@ -89,7 +89,7 @@ func (d *draft) values(dl *dialect.Dialect, c reloader.Config) []string {
 			return nil
 		}
 		if !s.write.Absent() {
-			parts[name] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.digest.Sum, KeyID: s.digest.KeyID, Content: s.content}
+			parts[name] = dialect.Part{UID: s.UID, ResourceVersion: s.ResourceVersion, Sum: s.digest.Sum, Content: s.content}
 		}
 	}
 	return dl.Joint.Values(d.now.Workload, parts)

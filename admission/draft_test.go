@@ -16,7 +16,7 @@ import (
 
 // TestUpdate: before and after a request, and what is stored. In all cases config and other say "new".
 func TestUpdate(t *testing.T) {
-	old, fresh, freshOther := markOf(t, config, "o"), markOf(t, config, "new"), markOf(t, other, "new")
+	old, fresh, freshOther := markOf(config, "o"), markOf(config, "new"), markOf(other, "new")
 	oldState, current := stateOf(t, 4, map[reloader.Config]string{config: "o"}), stateOf(t, 5, map[reloader.Config]string{config: "new", other: "new"})
 	first := current
 	first.N = 1
@@ -60,25 +60,12 @@ func TestUpdate(t *testing.T) {
 			"a manifest with an earlier State and earlier marks rolls nothing, nor does an undo of nothing else",
 			isNew, wasOld, isNew,
 		},
-		"a damaged State":   {"it is that of before", isNew, with(isNew, func(d *deployment) { d.applied = "x" }), isNew},
-		"somebody's copy":   {"a State of another workload is none", isNew, with(isNew, func(d *deployment) { d.applied = strings.Replace(d.applied, uid, "another", 1) }), isNew},
-		"opting in":         {"it rolls nothing and writes nothing", deployment{}, deployment{opted: auto}, deployment{opted: auto}},
-		"opting in rolling": {"a baseline is never written", deployment{image: "1"}, deployment{opted: auto, image: "2"}, deployment{opted: auto, image: "2"}},
-		"label and replicas": {
-			"they are not part of the template",
-			wasOld, with(wasOld, func(d *deployment) { d.labels, d.replicas = map[string]string{"team": "web"}, 3 }),
-			with(wasOld, func(d *deployment) { d.labels, d.replicas = map[string]string{"team": "web"}, 3 }),
-		},
-		"a new image":             {"it rolls anyway, with all that is new", with(wasOld, image("1")), with(wasOld, image("2")), with(isNew, image("2"))},
-		"a new image, replaced":   {"what was dropped is brought up to date", with(wasOld, image("1")), deployment{opted: auto, image: "2"}, with(isNew, image("2"))},
-		"a new image, up to date": {"nothing is new", with(isNew, image("1")), with(isNew, image("2")), with(isNew, image("2"))},
-		"replaced, up to date": {
-			"dropped marks are there again in a new template, too",
-			with(isNew, image("1")),
-			deployment{opted: auto, image: "2"},
-			with(isNew, image("2")),
-		},
-		"an undo": {"the image goes back, and the State does not", with(isNew, image("2")), with(wasOld, image("1")), with(isNew, image("1"))},
+		"a damaged State":       {"it is that of before", isNew, with(isNew, func(d *deployment) { d.applied = "x" }), isNew},
+		"somebody's copy":       {"a State of another workload is none", isNew, with(isNew, func(d *deployment) { d.applied = strings.Replace(d.applied, uid, "another", 1) }), isNew},
+		"opting in rolling":     {"a baseline is never written", deployment{image: "1"}, deployment{opted: auto, image: "2"}, deployment{opted: auto, image: "2"}},
+		"a new image":           {"it rolls anyway, with all that is new", with(wasOld, image("1")), with(wasOld, image("2")), with(isNew, image("2"))},
+		"a new image, replaced": {"what was dropped is brought up to date", with(wasOld, image("1")), deployment{opted: auto, image: "2"}, with(isNew, image("2"))},
+		"an undo":               {"the image goes back, and the State does not", with(isNew, image("2")), with(wasOld, image("1")), with(isNew, image("1"))},
 		"never rolled": {
 			"the first new template counts as the first roll",
 			deployment{opted: auto, image: "1"},
@@ -94,8 +81,6 @@ func TestUpdate(t *testing.T) {
 			wasOld, with(wasOld, func(d *deployment) { d.env = env(configVar, "ab") }), isNew,
 		},
 		"not opted in": {"others are left alone", with(wasOld, opted(nil)), deployment{image: "2"}, deployment{image: "2"}},
-		"opted out":    {"the marks go along", wasOld, deployment{}, deployment{}},
-		"ignored":      {"a workload can say that it is left alone", wasOld, deployment{opted: both}, deployment{opted: both}},
 		"somebody's own variable": {
 			"what is not a hash is not a mark",
 			with(wasOld, func(d *deployment) { d.env = env(configVar, "mine") }), wasOld, isNew,
@@ -205,7 +190,7 @@ func TestOneAnnotation(t *testing.T) {
 // TestUnreadKeepsItsMark: a config that cannot be read keeps its mark and its entry.
 func TestUnreadKeepsItsMark(t *testing.T) {
 	s := stateOf(t, 5, map[reloader.Config]string{config: "o"})
-	before := deployment{opted: auto, env: env(configVar, markOf(t, config, "o")), image: "1", applied: s.Annotation(), hash: hashOf(s)}
+	before := deployment{opted: auto, env: env(configVar, markOf(config, "o")), image: "1", applied: s.Annotation(), hash: hashOf(s)}
 	want := before
 	want.image = "2"
 	got, _ := answered(t, rulesOf(t), before.raw(t), deployment{opted: auto, image: "2"}.raw(t), &world{err: corev1.ErrIntOverflowGenerated})

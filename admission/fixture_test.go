@@ -134,11 +134,8 @@ func contentOf(c reloader.Config, value string) live.Object {
 }
 
 // markOf returns the mark of Stakater Reloader for a config whose only key has a value.
-func markOf(t testing.TB, c reloader.Config, value string) string {
-	t.Helper()
-	dialects := rulesOf(t).Dialects
-	stakater, _ := dialects.Named("stakater")
-	return stakater.Of(dialects.Values(contentOf(c, value).Content))[0]
+func markOf(c reloader.Config, value string) string {
+	return dialect.Stakater(dialect.StakaterOptions{}).MarkValue(contentOf(c, value).Content)
 }
 
 // stateOf returns the State after n rolls with configs whose only key has a value.

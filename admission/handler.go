@@ -41,16 +41,11 @@ func New(o Options) *Handler {
 	return &Handler{options: o, metrics: newMetrics(o.Registerer), memory: semaphore.NewWeighted(maxMemory)}
 }
 
-// proven reports whether the caller is an API server. Any pod may reach the port, so this is asked before anything of the request is read.
-func (h *Handler) proven(r *http.Request) bool {
-	return knowsPath(h.options.Ring, r.URL.Path, time.Now())
-}
-
-// ServeHTTP answers one review. Only a body that is not a review gets an error: it does not say what to allow.
+// ServeHTTP answers one review. Any pod may reach the port, so nothing of a request is read before its caller has proved to be an API server. Only a body that is not a review gets an error: it does not say what to allow.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	switch {
-	case !h.proven(r):
+	case !knowsPath(h.options.Ring, r.URL.Path, began):
 		h.metrics.observe(resultUnproven, began)
 		http.NotFound(w, r)
 		return

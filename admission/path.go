@@ -1,8 +1,9 @@
 package admission
 
 import (
-	"crypto/subtle"
+	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -20,23 +21,18 @@ const pathPeriod = time.Hour
 
 // PathAt returns the path to publish at a time. It is made with the oldest key of the ring, which all processes know during a rotation.
 func PathAt(ring *digest.Ring, at time.Time) string {
-	tokens := pathTokens(ring, period(at))
-	return Path + "/" + tokens[len(tokens)-1]
+	tokens := ring.Signatures(period(at))
+	return Path + "/" + hex.EncodeToString(tokens[len(tokens)-1])
 }
 
 // knowsPath reports whether a path was published about that time.
 func knowsPath(ring *digest.Ring, path string, at time.Time) bool {
-	known := 0
-	for n := period(at) - 1; n <= period(at)+1; n++ {
-		for _, token := range pathTokens(ring, n) {
-			known |= subtle.ConstantTimeCompare([]byte(path), []byte(Path+"/"+token))
-		}
-	}
-	return known == 1
+	token, err := hex.DecodeString(strings.TrimPrefix(path, Path+"/"))
+	known := func(at time.Time) bool { return ring.Signed(token, period(at)) }
+	return err == nil && (known(at.Add(-pathPeriod)) || known(at) || known(at.Add(pathPeriod)))
 }
 
-func pathTokens(ring *digest.Ring, period int64) []string {
-	return ring.Tokens("reroll.dev/admission-path/" + strconv.FormatInt(period, 10))
+// period is what the token of a time is made of.
+func period(at time.Time) []byte {
+	return []byte("reroll.dev/admission-path/" + strconv.FormatInt(at.Unix()/int64(pathPeriod/time.Second), 10))
 }
-
-func period(at time.Time) int64 { return at.Unix() / int64(pathPeriod/time.Second) }

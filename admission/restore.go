@@ -52,7 +52,7 @@ func (d *draft) restoreMarks(old object) error {
 		if at.container != "" {
 			m.Place = mark.Place{Env: at.name, Containers: []string{at.container}}
 		}
-		there := at.container == "" || slices.ContainsFunc(d.now.Template.Containers, func(c workload.Container) bool { return c.Name == at.container })
+		there := at.container == "" || d.now.Template.Has(at.container)
 		if at != hashPlace && there && (after[at] == "" || earlier) && (at.name != mark.HashEnv || hash != "") {
 			d.roll.Marks = append(d.roll.Marks, m)
 		}

@@ -22,21 +22,14 @@ func (d *decider) markSays(ctx context.Context, s *sitting, c reloader.Config) (
 	carried, found := plan.Carries(s.w, c, asking, d.strategyOf(s.plan))
 	another := found && t.knowsAnother(carried.Dialect, c)
 	d.unlock()
-	switch {
-	case !found, carried.Dialect.Joint != nil && another:
+	if !found || carried.Dialect.Joint != nil && another {
 		return applied.MarkNone, nil
-	case !carried.Readable(d.Ring.Knows):
-		return applied.MarkUnreadable, nil
 	}
 	values, err := d.valuesOf(ctx, s, carried.Dialect, c)
 	if err != nil {
 		return "", err
 	}
-	others, err := d.othersOf(ctx, s, carried, c)
-	if err != nil {
-		return "", err
-	}
-	says := carried.Says(values, others, creation)
+	says := carried.Says(values, creation)
 	if says == applied.MarkDiffers && carried.Dialect.Joint != nil && s.n > 0 {
 		says = applied.MarkNone // a roll of ours wrote it, for the configs that the State has
 	}
@@ -53,28 +46,6 @@ func (d *decider) valuesOf(ctx context.Context, s *sitting, dl *dialect.Dialect,
 		return nil, err
 	}
 	return dl.Of(*f.marks), nil
-}
-
-// othersOf returns the marks of the other configs of the workload whose mark has the place of that of c.
-func (d *decider) othersOf(ctx context.Context, s *sitting, m plan.Carried, c reloader.Config) (values []string, err error) {
-	d.lock()
-	var others []reloader.Config
-	for o := range s.t.edges.All() {
-		if o != c && o.Cluster == "" && m.Tool.Shares(s.w, c, o) {
-			others = append(others, o)
-		}
-	}
-	d.unlock()
-	for _, o := range others {
-		f, err := d.current(ctx, o, s.after, true)
-		if err != nil {
-			return nil, err
-		}
-		if f.marks != nil {
-			values = append(values, m.Dialect.Of(*f.marks)...)
-		}
-	}
-	return values, nil
 }
 
 // jointValues returns the mark of a dialect for all of its configs together, and those that prove the same.
@@ -94,7 +65,7 @@ func (d *decider) jointValues(ctx context.Context, s *sitting, dl *dialect.Diale
 		if !shown {
 			continue
 		}
-		p := dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum, KeyID: f.digest.KeyID}
+		p := dialect.Part{UID: f.UID, ResourceVersion: f.ResourceVersion, Sum: f.digest.Sum}
 		if dl.Joint.Reads {
 			if p.Content, err = d.contentOf(ctx, c, f); err != nil {
 				return nil, err

@@ -79,7 +79,6 @@ func TestSight(t *testing.T) {
 		"marks are not asked for":   {func(s *applied.Sighting) { s.First.Mark = "" }, "mark", applied.NeedMarks, false, ""},
 		"the mark is equal":         {func(s *applied.Sighting) { s.First.Mark = applied.MarkEqual }, "mark", "", false, reloader.ReasonAlreadyCurrent},
 		"the mark differs":          {func(s *applied.Sighting) { s.First.Mark, s.First.Born = applied.MarkDiffers, clock(50) }, "mark", "", true, ""},
-		"the mark is unreadable":    {func(s *applied.Sighting) { s.First.Mark = applied.MarkUnreadable }, "mark", "", false, reloader.ReasonBaseline},
 		"of another cluster":        {func(s *applied.Sighting) { s.Config = foreign }, "foreign", "", false, reloader.ReasonBaseline},
 		"creations count": {func(s *applied.Sighting) {
 			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(12), clock(12), true

@@ -27,8 +27,6 @@ const (
 	// MarkEqual is the mark of the live content, and MarkDiffers is one that proves other content.
 	MarkEqual   MarkSays = "equal"
 	MarkDiffers MarkSays = "differs"
-	// MarkUnreadable is made with a lost key.
-	MarkUnreadable MarkSays = "unreadable"
 )
 
 // First is what is known about a workload and a config that it meets for the first time.
@@ -119,8 +117,6 @@ func marked(s Sighting) (Finding, bool) {
 		return Finding{Need: NeedMarks}, true
 	case MarkEqual:
 		return taken(reloader.ReasonAlreadyCurrent)
-	case MarkUnreadable:
-		return taken(reloader.ReasonBaseline)
 	case MarkDiffers:
 		return missed, true
 	}

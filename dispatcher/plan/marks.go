@@ -50,19 +50,13 @@ func Carries(w *workload.Workload, c reloader.Config, asking []*dialect.Dialect,
 	return Carried{}, false
 }
 
-// Readable reports whether m can be compared with content: it is a tool's own, or made with a digest key that is known.
-func (m Carried) Readable(knows func(keyID string) bool) bool {
-	key := dialect.KeyOf(m.Value)
-	return key == "" || knows(key)
-}
-
-// Says compares a readable m with live content. values are the marks of the live content of its config, and others those of the configs of the
-// workload whose mark has the same place. creation says that the creation of the config counts as a change.
-func (m Carried) Says(values, others []string, creation bool) applied.MarkSays {
+// Says compares m with live content. values are the marks of the live content of its config. creation says that the creation of the config
+// counts as a change.
+func (m Carried) Says(values []string, creation bool) applied.MarkSays {
 	switch {
 	case slices.Contains(values, m.Value):
 		return applied.MarkEqual
-	case slices.Contains(others, m.Value), m.Value == mark.DeletedValue && !creation:
+	case m.Value == mark.DeletedValue && !creation:
 		return applied.MarkNone
 	}
 	return applied.MarkDiffers

@@ -34,7 +34,6 @@ func view() View {
 type looks struct {
 	annotations, template, labels map[string]string
 	env                           []corev1.EnvVar
-	finalizers                    []string
 	scheduler                     string
 }
 
@@ -49,7 +48,7 @@ func (l looks) spec() corev1.PodTemplateSpec {
 
 func (l looks) workload(t *testing.T) *workload.Workload {
 	t.Helper()
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations, Labels: l.labels, Finalizers: l.finalizers}}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations, Labels: l.labels}}
 	d.Spec.Template = l.spec()
 	d.Spec.Template.Spec.SchedulerName = l.scheduler
 	w, err := workload.Deployment.Strip(d, Keeps(view().All))
@@ -137,11 +136,6 @@ func TestState(t *testing.T) {
 				template:    map[string]string{dialect.SAPHashKey: strings.Repeat("0", 64)},
 			}, Recorded, "sap",
 		},
-		"sap's made at admission": {
-			"it tells that it is made under a key", looks{
-				annotations: map[string]string{"pod-reloader.cs.sap.com/configmaps": "app"}, template: map[string]string{dialect.SAPHashKey: "0123456789abcccccccccccccccccccccccccccccccccccccccc4cdf65c024cd"},
-			}, Recorded, "sap",
-		},
 		"wave's of all": {
 			"the tool tells of what is not shared as well, and that proves nothing", looks{
 				annotations: waveKept, template: map[string]string{"wave.pusher.com/config-hash": sha256Hex(`{"configMaps":{"app":{"a":"MQ==","b":"Mg=="},"kept":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
@@ -151,11 +145,6 @@ func TestState(t *testing.T) {
 			"Reroll does not tell of what is not shared", looks{
 				annotations: waveKept, template: map[string]string{"wave.pusher.com/config-hash": sha256Hex(`{"configMaps":{"app":{"a":"MQ==","b":"Mg=="}},"secrets":{}}`)},
 			}, State(reloader.ReasonAlreadyCurrent), "wave",
-		},
-		"names that share a variable": {
-			"the mark may be that of the other one", looks{
-				annotations: map[string]string{"configmap.reloader.stakater.com/reload": "app,other"}, env: variable("STAKATER_APP_CONFIGMAP", sha("a=1;b=2")),
-			}, State(reloader.ReasonAlreadyCurrent), "stakater",
 		},
 	}
 	for name, tc := range cases {
@@ -201,26 +190,17 @@ func TestFindings(t *testing.T) {
 		"one tool":              {"that is as it should be", looks{annotations: at(auto, "true")}, nil},
 		"two tools":             {"both would roll it", looks{annotations: at(auto, "true", "wave.pusher.com/update-on-config-change", "true")}, []string{"Conflict stakater and wave ask for rolls"}},
 		"ours and another":      {"Reroll is no other tool", looks{annotations: at(auto, "true", "reroll.dev/auto", "true")}, nil},
-		"all but one":           {"that is what exclusions are for", looks{annotations: at(auto, "true", "configmaps.exclude.reloader.stakater.com/reload", "app")}, nil},
 		"name of nothing":       {"it was meant for another", looks{annotations: at(list, "othr")}, []string{"Typo did you mean other?"}},
-		"name of nothing like":  {"nobody knows what was meant", looks{annotations: at("pod-reloader.cs.sap.com/secrets", "elsewhere")}, []string{"Typo create it, or correct the name"}},
-		"excluded of any kind":  {"one of the kinds is meant", looks{annotations: at(auto, "true", "reroll.dev/exclude", "other")}, nil},
-		"excluded of no kind":   {"it was meant for another", looks{annotations: at(auto, "true", "reroll.dev/exclude", "otherr")}, []string{"Typo did you mean other?"}},
 		"a name that cannot be": {"it is left out", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "App_Config")}, []string{"Typo is left out"}},
 		"a key misspelt":        {"nobody reads it", looks{annotations: at("reloader.stakater.com/atuo", "true")}, []string{"Typo did you mean reloader.stakater.com/auto?"}},
-		"a domain misspelt":     {"nobody reads it", looks{annotations: at("reloader.staketer.com/auto", "true")}, []string{"Typo did you mean reloader.stakater.com/auto?"}},
-		"a key in other case":   {"keys are compared letter by letter", looks{annotations: at("trigger.k8s.io/triggering-configmaps", "app")}, []string{"Typo did you mean trigger.k8s.io/triggering-configMaps?"}},
 		"a key of nobody":       {"the domain is the tool's", looks{annotations: at("wave.pusher.com/sidecar", "true")}, []string{"Typo wave.pusher.com/sidecar is not an annotation of any tool"}},
 		"our key misspelt":      {"it is told once", looks{annotations: at(auto, "true", "reroll.dev/windw", "5s")}, []string{"Typo there is no such annotation of workloads"}},
-		"somebody else's key":   {"it is none of ours", looks{annotations: at(auto, "true", "example.com/auto", "yes", "app.kubernetes.io/name", "x")}, nil},
 		"on the pod template":   {"the tool reads the workload alone", looks{template: at("wave.pusher.com/update-on-config-change", "true")}, []string{"Typo means nothing on a pod template"}},
 		"a config's key":        {"match is for configs", looks{annotations: at("reloader.stakater.com/match", "true")}, []string{"Typo means nothing on a workload"}},
 		"as a label":            {"annotations are read", looks{labels: at(auto, "true")}, []string{"Typo means nothing as a label"}},
 		"a label as annotation": {"SAP reads the label", looks{annotations: at("pod-reloader.cs.sap.com/ignored", "true")}, []string{"Typo make it a label"}},
 		"held by Wave":          {"nobody would let it go", looks{annotations: at("wave.pusher.com/update-on-config-change", "true", dialect.SchedulingKey, "default-scheduler")}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
 		"held and forgotten":    {"Reroll lets it go all the same", looks{annotations: at("wave.pusher.com/update-on-config-change", "true"), scheduler: "wave.pusher.com/invalid"}, []string{`Leftover schedulerName of the pod template back to "default-scheduler"`}},
-		"Wave's finalizer":      {"nobody would take it away", looks{finalizers: []string{"foregroundDeletion", "wave.pusher.com/finalizer"}}, []string{`Leftover kubectl --namespace shop patch deployment cart --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":["wave.pusher.com/finalizer"]}}'`}},
-		"another's finalizer":   {"it is none of our business", looks{annotations: at(auto, "true"), finalizers: []string{"foregroundDeletion"}}, nil},
 		"a token of SAP":        {"its webhook refuses all else", looks{annotations: at("pod-reloader.cs.sap.com/configmaps", "app", dialect.SAPHashKey, "0")}, []string{"Leftover the hash that it expects"}},
 	}
 	for name, tc := range cases {

@@ -59,25 +59,19 @@ func (s inspection) findings() []Finding {
 	return append(found, slices.Concat(s.absent(), s.Mistakes(s.Workload), leftovers(s.Workload))...)
 }
 
-// absent finds names of configs that do not exist. A list that is about several kinds may mean any of them.
+// absent finds names in lists of configs that do not exist.
 func (s inspection) absent() (found []Finding) {
-	var reported []dialect.Mention
-	mentions := s.plan.Mentions()
-	for _, m := range mentions {
-		same := func(o dialect.Mention) bool {
-			return o.Clause == m.Clause && o.Config.Namespace == m.Config.Namespace && o.Config.Name == m.Config.Name
-		}
-		there := func(o dialect.Mention) bool { return same(o) && !s.Configs[o.Config].Absent }
-		if slices.ContainsFunc(mentions, there) || slices.ContainsFunc(reported, same) {
+	for _, c := range s.plan.Names {
+		if !s.Configs[c].Absent || s.Workload.Template.References.Get(c) != nil {
 			continue
 		}
-		reported = append(reported, m)
-		name, local := m.Config.String(), m.Config.Namespace == s.Workload.Namespace
+		name, local := c.String(), c.Namespace == s.Workload.Namespace
 		if local {
-			name = string(m.Config.Kind) + "/" + m.Config.Name
+			name = string(c.Kind) + "/" + c.Name
 		}
-		f := Finding{Typo, fmt.Sprintf("%s names %s, which does not exist", m.Clause, name), "create it, or correct the name"}
-		if like, ok := near.Word(m.Config.Name, s.Names[m.Config.Kind]); ok && local {
+		clause := s.plan.Decide(dialect.ConfigMeta{Config: c}).Clause
+		f := Finding{Typo, fmt.Sprintf("%s names %s, which does not exist", clause, name), "create it, or correct the name"}
+		if like, ok := near.Word(c.Name, s.Names[c.Kind]); ok && local {
 			f.Fix = "did you mean " + like + "?"
 		}
 		found = append(found, f)
@@ -130,9 +124,6 @@ func (v View) keys(w *workload.Workload) (found []Finding) {
 	return found
 }
 
-// waveFinalizer is the finalizer that Wave has left up to v0.6.
-const waveFinalizer = "wave.pusher.com/finalizer"
-
 // leftovers finds what tools write for a moment and cannot remove once they are gone.
 func leftovers(w *workload.Workload) (found []Finding) {
 	if scheduler, ok := w.Annotations[dialect.SchedulingKey]; ok || dialect.Unscheduled(w) {
@@ -140,13 +131,6 @@ func leftovers(w *workload.Workload) (found []Finding) {
 			Leftover, "Wave keeps its pods unscheduled until every config that it needs exists",
 			fmt.Sprintf("Reroll sets schedulerName of the pod template back to %q when it starts; if it has that value already, remove %s",
 				cmp.Or(scheduler, corev1.DefaultSchedulerName), dialect.SchedulingKey),
-		})
-	}
-	if slices.Contains(w.Finalizers, waveFinalizer) {
-		found = append(found, Finding{
-			Leftover, "Wave up to v0.6 has left its finalizer, so the workload cannot be deleted when Wave is gone",
-			fmt.Sprintf(`kubectl --namespace %s patch %s %s --patch '{"metadata":{"$deleteFromPrimitiveList/finalizers":[%q]}}'`,
-				w.Namespace, strings.ToLower(w.Kind), w.Name, waveFinalizer),
 		})
 	}
 	if _, ok := w.Annotations[dialect.SAPHashKey]; ok {

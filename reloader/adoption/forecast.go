@@ -70,7 +70,7 @@ const noDigest = "none"
 func (s inspection) state(c reloader.Config, by dialect.Decision, carried plan.Carried, marked bool) (State, error) {
 	k := s.Configs[c]
 	switch {
-	case s.recorded() || marked && !carried.Readable(func(string) bool { return false }):
+	case s.recorded():
 		return Recorded, nil
 	case k.Absent:
 		return Absent, nil
@@ -120,14 +120,7 @@ func (s inspection) says(c reloader.Config, carried plan.Carried, marked, creati
 		return applied.MarkNone, true
 	}
 	values, known := s.values(carried.Dialect, c)
-	var others []string
-	for o, k := range s.Configs {
-		if o != c && carried.Tool.Shares(s.Workload, c, o) && s.plan.Matches(o) && s.plan.Decide(metaOf(o, k)).Reload {
-			of, _ := s.values(carried.Dialect, o)
-			others = append(others, of...)
-		}
-	}
-	return carried.Says(values, others, creation), known
+	return carried.Says(values, creation), known
 }
 
 // values returns the marks of d for c as it was read, and whether everything that they cover was read.

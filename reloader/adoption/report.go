@@ -1,7 +1,6 @@
 package adoption
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -81,32 +80,18 @@ func (v View) Touched(w *workload.Workload) bool {
 
 // Wants returns the configs that the Report of w needs, and whether it needs their contents.
 func (v View) Wants(w *workload.Workload, names Names) (configs []reloader.Config, contents bool) {
-	found := map[reloader.Config]bool{}
-	for c := range w.Template.References.All() {
-		found[c] = true
-	}
 	plan := v.Dialects.Compile(w)
-	for _, c := range plan.Names {
-		found[c] = true
-	}
+	configs = slices.DeleteFunc(slices.Clone(plan.Names), func(c reloader.Config) bool { return c.Cluster != "" })
 	for _, p := range plan.Patterns {
 		for _, name := range names[p.Kind] {
 			if p.Match(name) {
-				found[reloader.Config{Kind: p.Kind, Namespace: w.Namespace, Name: name}] = true
+				configs = append(configs, reloader.Config{Kind: p.Kind, Namespace: w.Namespace, Name: name})
 			}
 		}
 	}
-	for _, m := range plan.Mentions() {
-		found[m.Config] = true
-	}
-	for c := range found {
-		if c.Cluster == "" {
-			configs = append(configs, c)
-		}
-	}
-	slices.SortFunc(configs, func(a, b reloader.Config) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(configs, reloader.Config.Compare)
 	marked := slices.ContainsFunc(traces(v.Dialects, w), func(t Trace) bool { return len(t.Marks) > 0 })
-	return configs, marked
+	return slices.Compact(configs), marked
 }
 
 // Report says what Reroll does with a workload. It fails if the pods matter and cannot be read.

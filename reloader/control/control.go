@@ -98,7 +98,7 @@ func compile(doc Document) (c Control, err error) {
 		return c, fmt.Errorf("there may be %d pauses and %d windows", maxPauses, maxWindows)
 	}
 	for i, p := range doc.Pauses {
-		selector, err := ParseSelector(p.Selector)
+		selector, err := labels.Parse(p.Selector)
 		if err != nil {
 			return c, fmt.Errorf("pauses[%d]: not a label selector such as app=cart: %w", i, err)
 		}

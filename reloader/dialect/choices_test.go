@@ -17,7 +17,6 @@ import (
 const (
 	period   = "deployment.reloader.stakater.com/pause-period"
 	pausedAt = "deployment.reloader.stakater.com/paused-at"
-	rollout  = "reloader.stakater.com/rollout-strategy"
 )
 
 func ofKind(kind string, a annotations) *workload.Workload {
@@ -40,8 +39,6 @@ func TestPause(t *testing.T) {
 		"period gone":    {reason: "it ends at once", kind: "Deployment", on: annotations{pausedAt: began}, want: dialect.Pause{Key: pausedAt, Begun: true}},
 		"bad time":       {reason: "it ends at once", kind: "Deployment", on: annotations{period: "5m", pausedAt: "noon"}, want: dialect.Pause{Period: 5 * time.Minute, Key: pausedAt, Begun: true}},
 		"bad period":     {reason: "no pause", kind: "Deployment", on: annotations{period: "soon"}},
-		"negative":       {reason: "no pause", kind: "Deployment", on: annotations{period: "-5m"}},
-		"beyond a week":  {reason: "taken for a mistake", kind: "Deployment", on: annotations{period: "200h"}},
 		"not Deployment": {reason: "others cannot be paused", kind: "StatefulSet", on: annotations{period: "5m", pausedAt: began}},
 	}
 	set := dialect.Set{dialect.Stakater(dialect.StakaterOptions{})}

@@ -30,10 +30,7 @@ func TestFollowIsReadItemByItem(t *testing.T) {
 		"two":               {"c1/shared/configmap/flags.v2, c2/shop/Secret/token,", []reloader.Config{flags, token}, 0, true},
 		"a faulty one":      {"c1/shared/configmap/flags.v2,c2/shop/token", []reloader.Config{flags}, 1, true},
 		"a kind of no file": {"c1/shared/secretproviderclass/x", nil, 1, true},
-		"no cluster":        {"/shared/configmap/flags", nil, 1, true},
-		"no name of DNS":    {"C1/shared/configmap/flags", nil, 1, true},
 		"everything":        {"c1/shared/configmap/", nil, 1, true},
-		"a local copy":      {"c1/shared/configmap/flags.v2=flags", nil, 1, true},
 		"too many":          {strings.Repeat("c1/shared/configmap/flags.v2,", maxFollowed+2), []reloader.Config{flags}, 1, true},
 	}
 	for name, tc := range tests {

@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -14,7 +12,8 @@ import (
 
 // Marking is what a tool writes on workloads.
 type Marking struct {
-	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is nil for Reroll itself, and if Joint is not.
+	// MarkValue returns the value of the tool's mark for a content; empty if that content has none. It is not a digest: it may be equal for different
+	// contents. It is nil for Reroll itself, and if Joint is not.
 	MarkValue func(c digest.Content) string
 	// Joint makes one mark of all configs together; nil if each config has its own.
 	Joint *Joint
@@ -40,8 +39,8 @@ type Joint struct {
 // Part is a config as far as a joint mark is concerned. The zero Part stands for one that is absent.
 type Part struct {
 	UID, ResourceVersion string
-	// Sum is the digest of the content, and KeyID names the key under which it was made.
-	Sum, KeyID string
+	// Sum is the digest of the content.
+	Sum string
 	// Content is what the config holds; it must not be kept.
 	Content digest.Content
 }
@@ -54,15 +53,6 @@ func (m Marking) WritesAnnotation(key string) bool {
 	})
 }
 
-// Hash returns the value of the tool's own mark for content c; empty if none. It is not a digest: it may be equal for different
-// contents.
-func (m Marking) Hash(c digest.Content) string {
-	if m.MarkValue == nil {
-		return ""
-	}
-	return m.MarkValue(c)
-}
-
 // Values are the marks of one content, by the name of the dialect. They are plain hashes, so that anyone who reads a pod template can test guesses
 // of the content.
 type Values map[string]string
@@ -71,7 +61,10 @@ type Values map[string]string
 func (s Set) Values(c digest.Content) Values {
 	v := Values{}
 	for _, d := range s {
-		if hash := d.Hash(c); hash != "" {
+		if d.MarkValue == nil {
+			continue
+		}
+		if hash := d.MarkValue(c); hash != "" {
 			v[d.Name] = hash
 		}
 	}
@@ -85,40 +78,3 @@ func (d *Dialect) Of(v Values) []string {
 	}
 	return nil
 }
-
-func hashOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-// A mark that is made of digests can be compared only while there is the key under which they were made. It therefore names that key,
-// and has the form of a SHA-256 all the same: the ID of the key, the begin of a hash, and a checksum of both. No tool's own hash passes for one.
-const (
-	markLength  = 64
-	keyIDLength = 12
-	checkLength = 12
-)
-
-// keyedMark returns hash, a SHA-256 in hexadecimal over digests, as a mark that names their key. It returns hash itself if there is
-// no such ID.
-func keyedMark(keyID, hash string) string {
-	if len(keyID) != keyIDLength || strings.Trim(keyID, "0123456789abcdef") != "" {
-		return hash
-	}
-	said := keyID + hash[:markLength-keyIDLength-checkLength]
-	return said + checksum(said)
-}
-
-// KeyOf returns the ID of the digest key under which a mark was made; empty if it is a tool's own.
-func KeyOf(mark string) string {
-	if len(mark) != markLength {
-		return ""
-	}
-	said, check := mark[:markLength-checkLength], mark[markLength-checkLength:]
-	if check != checksum(said) {
-		return ""
-	}
-	return said[:keyIDLength]
-}
-
-func checksum(said string) string { return hashOf("reroll.dev/keyed-mark\n" + said)[:checkLength] }

@@ -50,10 +50,8 @@ func TestOtherNamespaces(t *testing.T) {
 	}{
 		"shared with us":         {"other/c", "x, ns", reloader.ReasonNamed},
 		"shared with all":        {"other/c", "*", reloader.ReasonNamed},
-		"shared with another":    {"other/c", "nsx", reloader.ReasonNotShared},
 		"not shared":             {"other/c", "", reloader.ReasonNotShared},
 		"named without its name": {"c", "*", reloader.ReasonNotOptedIn},
-		"by a glob":              {"*", "*", reloader.ReasonNotOptedIn},
 		"excluded":               {"other/c", "*", reloader.ReasonIgnored},
 		"another one excluded":   {"other/c", "*", reloader.ReasonNamed},
 	} {

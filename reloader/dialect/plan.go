@@ -37,8 +37,6 @@ type Plan struct {
 	// Chosen is what the annotations choose apart from the configs. It holds whether the workload is opted in or not.
 	Chosen Chosen
 
-	// first is the name of the first dialect of the set, which answers if no other has anything to say.
-	first string
 	parts []*part
 }
 
@@ -66,7 +64,7 @@ func (p Pattern) Same(o Pattern) bool { return p.Kind == o.Kind && p.text == o.t
 type Decision struct {
 	// Reload says that a change of the config rolls the workload. The fields below Clause are zero unless it does.
 	Reload bool
-	// Dialect is the name of the first dialect that asks or, if none does, of the one that gives the reason.
+	// Dialect is the name of the first dialect that asks or, if none does, of the one that gives the reason; empty if none gives any.
 	Dialect string
 	// Why is the reason, also for a no.
 	Why reloader.Reason
@@ -87,9 +85,6 @@ type Decision struct {
 // Compile works out what the annotations of w and its pod template say. It takes time and memory within fixed bounds, whatever they say.
 func (s Set) Compile(w *workload.Workload) Plan {
 	p := Plan{Workload: w}
-	if len(s) > 0 {
-		p.first = s[0].Name
-	}
 	for _, d := range s {
 		o := d.compile(w)
 		for _, choice := range d.Choices {
@@ -151,7 +146,7 @@ func (p *Plan) OptedIn() bool { return len(p.Enabled) > 0 }
 
 // Only returns the plan of one dialect alone, without what the others ask and forbid. A joint mark is made of its Names.
 func (p *Plan) Only(d *Dialect) Plan {
-	only := Plan{Workload: p.Workload, Chosen: p.Chosen, first: d.Name}
+	only := Plan{Workload: p.Workload, Chosen: p.Chosen}
 	if i := slices.IndexFunc(p.parts, func(o *part) bool { return o.dialect == d }); i >= 0 {
 		only.parts = p.parts[i : i+1]
 		only.join()
@@ -215,7 +210,7 @@ func (p *Plan) Decide(c ConfigMeta) Decision {
 
 // decide is Decide for a config that is called home in the workload's cluster.
 func (p *Plan) decide(c ConfigMeta, home reloader.Config) Decision {
-	answer, asked := Decision{Dialect: p.first, Why: reloader.ReasonNotOptedIn}, Decision{UsedKeys: true}
+	answer, asked := Decision{Why: reloader.ReasonNotOptedIn}, Decision{UsedKeys: true}
 	for _, o := range p.parts {
 		why, clause := o.decide(c)
 		switch {

@@ -24,25 +24,19 @@ func TestPlan(t *testing.T) {
 		patterns           []string
 		problems           []string
 	}{
-		"nothing":        {reason: "not opted in"},
-		"foreign":        {reason: "other annotations opt in to nothing", workload: annotations{"a": "b", ignore: "true"}},
-		"switched off":   {reason: "false asks for nothing", workload: annotations{auto: "false", search: "false", cmAuto: "", cmList: " , "}},
-		"exclude alone":  {reason: "excluding asks for nothing", workload: annotations{cmExclude: "c"}},
-		"auto":           {reason: "every reference in a container", workload: annotations{auto: "true"}, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
-		"typed":          {reason: "of one kind", workload: annotations{secAuto: "true"}, optedIn: true, exact: []reloader.Config{sec("s")}},
-		"search":         {reason: "each could be marked", workload: annotations{search: "true"}, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
-		"on template":    {reason: "by the fallback", template: annotations{auto: "true"}, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
-		"list and auto":  {reason: "joined, each once", workload: annotations{auto: "true", cmList: "c,z,c"}, optedIn: true, exact: []reloader.Config{cm("c"), cm("z"), sec("s")}},
-		"excluded":       {reason: "left out, listed or referenced", workload: annotations{auto: "true", cmList: "z", cmExclude: "c,z"}, optedIn: true, exact: []reloader.Config{sec("s")}},
-		"literal":        {reason: "no pattern is needed", workload: annotations{secList: "a-1"}, optedIn: true, exact: []reloader.Config{sec("a-1")}},
-		"dots":           {reason: "a name and a pattern at once", workload: annotations{cmList: "my.app"}, optedIn: true, exact: []reloader.Config{cm("my.app")}, patterns: []string{"ConfigMap my.app"}},
-		"expression":     {reason: "a pattern alone", workload: annotations{cmList: "a.*, b+"}, optedIn: true, patterns: []string{"ConfigMap a.*", "ConfigMap b+"}},
-		"no valid name":  {reason: "no config can have it", workload: annotations{cmList: "-a"}, optedIn: true},
-		"all":            {reason: "by the flag", autoReloadAll: true, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
-		"all but":        {reason: "opted out of one kind", autoReloadAll: true, workload: annotations{cmAuto: "false"}, optedIn: true, exact: []reloader.Config{sec("s")}},
-		"all, opted out": {reason: "of both", autoReloadAll: true, workload: annotations{auto: "false"}},
-		"bad boolean":    {reason: "said once, although it is about two kinds", workload: annotations{auto: "yes"}, optedIn: true, problems: []string{auto + ` is "yes"; use "true" or "false"`}},
-		"bad search":     {reason: "exact values only", workload: annotations{search: "True"}, optedIn: true, problems: []string{search + ` is "True"; use "true" or "false"`}},
+		"nothing":       {reason: "not opted in"},
+		"foreign":       {reason: "other annotations opt in to nothing", workload: annotations{"a": "b", ignore: "true"}},
+		"switched off":  {reason: "false asks for nothing", workload: annotations{auto: "false", search: "false", cmAuto: "", cmList: " , "}},
+		"exclude alone": {reason: "excluding asks for nothing", workload: annotations{cmExclude: "c"}},
+		"auto":          {reason: "every reference in a container", workload: annotations{auto: "true"}, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
+		"excluded":      {reason: "left out, listed or referenced", workload: annotations{auto: "true", cmList: "z", cmExclude: "c,z"}, optedIn: true, exact: []reloader.Config{sec("s")}},
+		"literal":       {reason: "no pattern is needed", workload: annotations{secList: "a-1"}, optedIn: true, exact: []reloader.Config{sec("a-1")}},
+		"dots":          {reason: "a name and a pattern at once", workload: annotations{cmList: "my.app"}, optedIn: true, exact: []reloader.Config{cm("my.app")}, patterns: []string{"ConfigMap my.app"}},
+		"expression":    {reason: "a pattern alone", workload: annotations{cmList: "a.*, b+"}, optedIn: true, patterns: []string{"ConfigMap a.*", "ConfigMap b+"}},
+		"all":           {reason: "by the flag", autoReloadAll: true, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
+		"all but":       {reason: "opted out of one kind", autoReloadAll: true, workload: annotations{cmAuto: "false"}, optedIn: true, exact: []reloader.Config{sec("s")}},
+		"bad boolean":   {reason: "said once, although it is about two kinds", workload: annotations{auto: "yes"}, optedIn: true, problems: []string{auto + ` is "yes"; use "true" or "false"`}},
+		"bad search":    {reason: "exact values only", workload: annotations{search: "True"}, optedIn: true, problems: []string{search + ` is "True"; use "true" or "false"`}},
 		"bad item": {
 			reason: "the others go on", workload: annotations{cmList: "ok,(,x["}, optedIn: true, exact: []reloader.Config{cm("ok")},
 			problems: []string{
@@ -90,12 +84,9 @@ func TestListLimits(t *testing.T) {
 	}{
 		"as long as it may be": {list: strings.Repeat(" ", 256<<10-2) + ",a", wanted: "a"},
 		"too long":             {list: strings.Repeat(" ", 256<<10-1) + ",a", lost: "a", problem: "the list has 262145 bytes"},
-		"one megabyte":         {list: strings.Repeat("a,", 1<<19), lost: "a", problem: "and is not read"},
 		"most names":           {list: many(1000), wanted: "n999"},
-		"too many names":       {list: many(3000), wanted: "n999", lost: "n1000", problem: "more than 1000 names"},
 		"most expressions":     {list: many(300) + strings.Repeat(",a?", 256) + ",b", wanted: "b"},
 		"names with dots":      {list: strings.Repeat("a.b,", 257) + "c", wanted: "axb", lost: "c", problem: "more than 256 expressions"},
-		"too many expressions": {list: strings.Repeat("a?,", 257) + "b", wanted: "a", lost: "b", problem: "more than 256 expressions"},
 		"longest item":         {list: strings.Repeat("a?", 255) + "a," + "b", wanted: strings.Repeat("a", 253)},
 		"item too long":        {list: strings.Repeat("a?", 256) + "a," + "b", wanted: "b", lost: "a", problem: "more than 512 characters"},
 		"program too large":    {list: "(abcdefghijklmnopqrstuvwxyz){500},b", wanted: "b", problem: "too complex"},
@@ -164,13 +155,9 @@ func TestStakaterHash(t *testing.T) {
 		want    string
 	}{
 		"two entries":   {"as the tool was seen to write", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"b": "3", "a": "1"}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
-		"one entry":     {"as the tool was seen to write", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"x": "2"}}), "31852fecfab75f296caef2c8cf330de833eda546"},
 		"empty":         {"SHA-1 of nothing", digest.OfConfigMap(&corev1.ConfigMap{}), empty},
-		"empty secret":  {"SHA-1 of nothing", digest.OfSecret(&corev1.Secret{}), empty},
 		"secret":        {"raw values, so the same as a ConfigMap's", digest.OfSecret(&corev1.Secret{Data: map[string][]byte{"a": []byte("1"), "b": []byte("3")}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
-		"no objects":    {"the class's name is an entry", digest.OfProviderClass("ns", "vault", nil), "10316a93b485aacb8d4d4b8519ecf88ec97cc082"},
 		"one object":    {"id=version", digest.OfProviderClass("ns", "vault", map[string]string{"db": "v2"}), "4eef9e88acd4dd16902b700f2d24f9692658b0a6"},
-		"another class": {"the same objects", digest.OfProviderClass("ns", "other", map[string]string{"db": "v2"}), "89ea1194c47bc9e4ab133bee1c0076862e50b33d"},
 		"objects":       {"sorted as texts, the class's name among them", digest.OfProviderClass("ns", "vault", map[string]string{"db": "v2", "api/key": "v7", "Zone": "1"}), "c48ffee7d541a1b4a7161c8308a62961e276d0dd"},
 		"collision":     {"the tool's input is not injective, and its mark must be copied as it is", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a": "1;b=3"}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
 		"binary":        {"in base64, so that Mg== is hashed for 2", digest.OfConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"x": []byte("2")}}), "80d6dbcadfacbc689bb719f14ce9dc07cf69a1a8"},
@@ -178,7 +165,7 @@ func TestStakaterHash(t *testing.T) {
 	}
 	d := dialect.Stakater(dialect.StakaterOptions{})
 	for name, c := range cases {
-		if got := d.Hash(c.content); got != c.want {
+		if got := d.MarkValue(c.content); got != c.want {
 			t.Errorf("%s: hash = %s, want %s: %s", name, got, c.want, c.reason)
 		}
 	}
@@ -211,11 +198,5 @@ func TestPlanOfSeveralDialects(t *testing.T) {
 	}
 	if got := set.Compile(app(nil, nil)); got.OptedIn() {
 		t.Errorf("Plan = %+v; want none", got)
-	}
-	if d, ok := set.Named("other"); !ok || d != set[1] {
-		t.Error("Named does not find a dialect of the set")
-	}
-	if _, ok := set.Named("none"); ok {
-		t.Error("Named finds what is not there")
 	}
 }

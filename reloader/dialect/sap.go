@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -38,7 +37,7 @@ func SAP() *Dialect {
 	}
 }
 
-// sapValues returns the mark of digests, which names their key, then the tool's own: of versions, once with the names as they are meant and
+// sapValues returns the mark of digests, then the tool's own: of versions, once with the names as they are meant and
 // once as the tool reads them, with the spaces around them, so that it finds nothing.
 func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 	sum := func(p Part) string { return p.Sum }
@@ -49,20 +48,7 @@ func sapValues(w *workload.Workload, parts map[reloader.Config]Part) []string {
 		return p.UID + "." + p.ResourceVersion
 	}
 	asIs := func(s string) string { return s }
-	digests := sapHash(w, parts, sum, strings.TrimSpace)
-	return []string{keyedMark(keyOfParts(parts), digests), sapHash(w, parts, version, strings.TrimSpace), sapHash(w, parts, version, asIs)}
-}
-
-// keyOfParts returns the ID of the key of all digests among parts; empty if there is none, or if they have several.
-func keyOfParts(parts map[reloader.Config]Part) string {
-	keyID := ""
-	for _, p := range parts {
-		if p.KeyID != "" && keyID != "" && p.KeyID != keyID {
-			return ""
-		}
-		keyID = cmp.Or(keyID, p.KeyID)
-	}
-	return keyID
+	return []string{sapHash(w, parts, sum, strings.TrimSpace), sapHash(w, parts, version, strings.TrimSpace), sapHash(w, parts, version, asIs)}
 }
 
 // sapHash hashes one line for each config that w lists, in the order of the lists.

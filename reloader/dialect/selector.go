@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/reroll-dev/reroll/reloader/control"
 )
 
 // Limits on a label selector in an annotation.
@@ -20,12 +18,9 @@ func parseSelector(text string) (labels.Selector, error) {
 	if len(text) > maxSelectorBytes {
 		return nil, fmt.Errorf("the selector has %d bytes, more than %d", len(text), maxSelectorBytes)
 	}
-	if _, err := labels.Parse(text); err != nil {
-		return nil, fmt.Errorf("%.80q is not a label selector, such as app=web,tier in (front,back)", text)
-	}
-	selector, err := control.ParseSelector(text)
+	selector, err := labels.Parse(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%.80q is not a label selector, such as app=web,tier in (front,back)", text)
 	}
 	switch all, _ := selector.Requirements(); {
 	case len(all) == 0:

@@ -16,20 +16,15 @@ func All(o StakaterOptions) Set {
 	return Set{Own(), Stakater(o), SAP(), Wave(), Collaborne(), Fabric8(), Trigger()}
 }
 
-// changed returns s with a change to a copy of each dialect.
-func (s Set) changed(change func(d *Dialect)) Set {
-	changed := make(Set, len(s))
-	for i, old := range s {
-		d := *old
-		change(&d)
-		changed[i] = &d
-	}
-	return changed
-}
-
 // Without returns s without what its dialects say about some kinds of config.
 func (s Set) Without(kinds []reloader.ConfigKind) Set {
-	return s.changed(func(d *Dialect) { d.Without = slices.Concat(d.Without, kinds) })
+	changed := make(Set, len(s))
+	for i, d := range s {
+		without := *d
+		without.Without = slices.Concat(d.Without, kinds)
+		changed[i] = &without
+	}
+	return changed
 }
 
 // Names returns the names of the dialects of s.
@@ -41,19 +36,10 @@ func (s Set) Names() []string {
 	return names
 }
 
-// Named returns the dialect of that name.
-func (s Set) Named(name string) (*Dialect, bool) {
-	i := slices.Index(s.Names(), name)
-	if i < 0 {
-		return nil, false
-	}
-	return s[i], true
-}
-
 // Choose returns the dialects of those names, in the order of s; all of them if there are no names. It fails for an unknown one.
 func (s Set) Choose(names []string) (Set, error) {
 	for _, name := range names {
-		if _, ok := s.Named(name); !ok {
+		if !slices.Contains(s.Names(), name) {
 			return nil, fmt.Errorf("%.40q is not one of %s", name, strings.Join(s.Names(), ", "))
 		}
 	}

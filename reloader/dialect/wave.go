@@ -102,7 +102,7 @@ func waveCovers(w *workload.Workload, c reloader.Config) waveNeeds {
 		case workload.UseVolume:
 			needs.all = true
 		case workload.UseEnv, workload.UseEnvFrom:
-			if !regular(w, u.Container) {
+			if !w.Template.Has(u.Container) {
 				continue
 			}
 		case workload.UseProjectedVolume:
@@ -144,10 +144,6 @@ func waveList(kind reloader.ConfigKind) string {
 		return waveSecrets
 	}
 	return waveConfigMaps
-}
-
-func regular(w *workload.Workload, container string) bool {
-	return slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == container })
 }
 
 // waveHash returns Wave's hash: of a JSON text with the values of all that it covers, in base64, by name and key. Configs of the same

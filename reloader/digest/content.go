@@ -1,7 +1,6 @@
 package digest
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -37,20 +36,14 @@ type Content struct {
 	objects map[string]string
 }
 
-// OfConfigMap returns the content of cm, or of an object of another kind that is made like one: data and binaryData. A nil cm gives the zero Content.
+// OfConfigMap returns the content of cm: data and binaryData.
 func OfConfigMap(cm *corev1.ConfigMap) Content {
-	if cm == nil {
-		return Content{}
-	}
-	id := reloader.Config{Kind: cmp.Or(reloader.ConfigKind(cm.Kind), reloader.ConfigMap), Namespace: cm.Namespace, Name: cm.Name}
+	id := reloader.Config{Kind: reloader.ConfigMap, Namespace: cm.Namespace, Name: cm.Name}
 	return Content{config: id, data: cm.Data, binary: cm.BinaryData}
 }
 
-// OfSecret returns the content of s: its decoded data, without its type. A nil s gives the zero Content.
+// OfSecret returns the content of s: its decoded data, without its type.
 func OfSecret(s *corev1.Secret) Content {
-	if s == nil {
-		return Content{}
-	}
 	id := reloader.Config{Kind: reloader.Secret, Namespace: s.Namespace, Name: s.Name}
 	return Content{config: id, secret: s.Data}
 }
@@ -94,9 +87,6 @@ const redacted = "[content withheld]"
 
 // String returns a placeholder.
 func (Content) String() string { return redacted }
-
-// GoString returns a placeholder.
-func (Content) GoString() string { return redacted }
 
 // Format writes a placeholder whatever the verb.
 func (Content) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }

@@ -28,9 +28,6 @@ func (k Key) ID() string {
 // String returns a placeholder with the ID.
 func (k Key) String() string { return "key " + k.ID() }
 
-// GoString returns a placeholder with the ID.
-func (k Key) GoString() string { return k.String() }
-
 // Format writes a placeholder with the ID whatever the verb.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
 

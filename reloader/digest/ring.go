@@ -17,7 +17,6 @@ import (
 const (
 	wholeConfig byte = 1
 	singleKey   byte = 2
-	token       byte = 3
 	ownRecord   byte = 4
 )
 
@@ -79,32 +78,22 @@ func (r *Ring) Older(c Content) []reloader.Digest {
 	return older
 }
 
-// Tokens returns a text under each key, the active key first, that only a holder of the key can compute. Each purpose has its own.
-func (r *Ring) Tokens(purpose string) []string {
-	tokens := make([]string, len(r.keys))
+// Signatures returns what only a holder of a key can make of parts, under each key, the active one first.
+func (r *Ring) Signatures(parts ...[]byte) [][]byte {
+	signatures := make([][]byte, len(r.keys))
 	for i, k := range r.keys {
-		s := signer{mac: hmac.New(sha256.New, k)}
-		s.mac.Write([]byte{token})
-		s.field([]byte(purpose))
-		tokens[i] = hex.EncodeToString(s.mac.Sum(nil))
+		s := newSigner(k, ownRecord, reloader.Config{})
+		for _, part := range parts {
+			s.field(part)
+		}
+		signatures[i] = s.mac.Sum(nil)
 	}
-	return tokens
+	return signatures
 }
 
-// Sign returns a mark that only who has the active key can make for parts, so that what Reroll has stored is known as its own.
-func (r *Ring) Sign(parts ...[]byte) []byte { return signRecord(r.keys[0], parts) }
-
-// Signed reports whether mark was made by Sign for parts, with a key of the ring.
-func (r *Ring) Signed(mark []byte, parts ...[]byte) bool {
-	return slices.ContainsFunc(r.keys, func(k Key) bool { return hmac.Equal(mark, signRecord(k, parts)) })
-}
-
-func signRecord(k Key, parts [][]byte) []byte {
-	s := newSigner(k, ownRecord, reloader.Config{})
-	for _, part := range parts {
-		s.field(part)
-	}
-	return s.mac.Sum(nil)
+// Signed reports whether signature is one of Signatures.
+func (r *Ring) Signed(signature []byte, parts ...[]byte) bool {
+	return slices.ContainsFunc(r.Signatures(parts...), func(s []byte) bool { return hmac.Equal(signature, s) })
 }
 
 // sum signs every entry once alone, for Keys, and all of them together, for Sum. Kind, namespace and name are signed too:

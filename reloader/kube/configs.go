@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,29 +30,6 @@ func tellingResource(kind reloader.ConfigKind) schema.GroupVersionResource {
 	return of
 }
 
-// configReaders read a config of each kind with its content, if its object is not made like a ConfigMap, or is read often.
-var configReaders = map[reloader.ConfigKind]func(c *Cluster, ctx context.Context, config reloader.Config) (live.Object, error){
-	reloader.ConfigMap:           (*Cluster).configMap,
-	reloader.Secret:              (*Cluster).secret,
-	reloader.SecretProviderClass: (*Cluster).providerClass,
-}
-
-func (c *Cluster) configMap(ctx context.Context, config reloader.Config) (live.Object, error) {
-	obj, err := c.client.CoreV1().ConfigMaps(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
-	if err != nil {
-		return live.Object{}, err
-	}
-	return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfConfigMap(obj)}, nil
-}
-
-func (c *Cluster) secret(ctx context.Context, config reloader.Config) (live.Object, error) {
-	obj, err := c.client.CoreV1().Secrets(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
-	if err != nil {
-		return live.Object{}, err
-	}
-	return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfSecret(obj)}, nil
-}
-
 // Meta reads the metadata of a config.
 func (c *Cluster) Meta(ctx context.Context, config reloader.Config) (live.Meta, error) {
 	if config.Kind.External() {
@@ -69,21 +45,21 @@ func (c *Cluster) Meta(ctx context.Context, config reloader.Config) (live.Meta, 
 
 // Get reads a config with its content.
 func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object, error) {
-	if read, ok := configReaders[config.Kind]; ok {
-		return read(c, ctx, config)
+	switch config.Kind {
+	case reloader.ConfigMap:
+		obj, err := c.client.CoreV1().ConfigMaps(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+		if err != nil {
+			return live.Object{}, err
+		}
+		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfConfigMap(obj)}, nil
+	case reloader.Secret:
+		obj, err := c.client.CoreV1().Secrets(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+		if err != nil {
+			return live.Object{}, err
+		}
+		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfSecret(obj)}, nil
 	}
-	return c.likeConfigMap(ctx, config)
-}
-
-// likeConfigMap reads a config whose object has the data and binaryData of a ConfigMap.
-func (c *Cluster) likeConfigMap(ctx context.Context, config reloader.Config) (live.Object, error) {
-	found, err := c.dynamic.Resource(resourceOf(config.Kind)).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
-	if err != nil {
-		return live.Object{}, err
-	}
-	var obj corev1.ConfigMap
-	err = runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &obj)
-	return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfConfigMap(&obj)}, err
+	return c.providerClass(ctx, config)
 }
 
 // List returns the configs of a kind in a namespace, each with its metadata; none if the API server does not serve the kind.

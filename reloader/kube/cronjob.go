@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -45,30 +44,10 @@ func (c *Cluster) startJob(ctx context.Context, kind workload.Kind, w *workload.
 		return nil, fmt.Errorf("make a Job of %s: %w", w.Ref(), err)
 	}
 	_, err = c.jobsIn(w.Namespace).Create(ctx, job, metav1.CreateOptions{FieldManager: workload.MarkManager})
-	if apierrors.IsAlreadyExists(err) {
-		err = c.expectJobOf(ctx, cronJob, job.GetName())
-	}
-	if err != nil {
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("make a Job of %s: %w", w.Ref(), err)
 	}
 	return w, nil
-}
-
-// expectJobOf returns nil if the existing Job of that name was made of the CronJob by hand or by Reroll.
-func (c *Cluster) expectJobOf(ctx context.Context, cronJob *unstructured.Unstructured, name string) error {
-	job, err := c.jobsIn(cronJob.GetNamespace()).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil // it was there a moment ago, and somebody or its time to live took it away
-	}
-	if err != nil {
-		return err
-	}
-	owner := metav1.GetControllerOf(job)
-	if owner != nil && owner.UID == cronJob.GetUID() && job.GetAnnotations()[instantiateKey] == instantiated {
-		return nil
-	}
-	return apierrors.NewInvalid(job.GroupVersionKind().GroupKind(), name,
-		field.ErrorList{field.Duplicate(field.NewPath("metadata", "name"), name)})
 }
 
 // jobOf returns the Job of a CronJob that has the marks of r.

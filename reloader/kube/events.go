@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +22,7 @@ const (
 	// maxEvents bounds the Events that wait to be sent. More are dropped: the records are complete without them.
 	maxEvents = 16_384
 	// eventTime bounds the time to send one, and lastEvents that for those that wait at the end.
-	eventTime, lastEvents = 10 * time.Second, 5 * time.Second
+	eventTime, lastEvents = 5 * time.Second, 5 * time.Second
 	// announcers is how many Events are sent at the same time.
 	announcers = 8
 )
@@ -31,18 +30,17 @@ const (
 // Announcer writes Kubernetes Events on workloads, from one bounded queue and with a rate limit of their own, so that they delay no roll.
 type Announcer struct {
 	cluster *Cluster
-	logger  *slog.Logger
 	dropped prometheus.Counter
 	waiting chan *corev1.Event
 }
 
 // NewAnnouncer returns an Announcer that sends while Run runs.
-func NewAnnouncer(c *Cluster, logger *slog.Logger, r prometheus.Registerer) *Announcer {
+func NewAnnouncer(c *Cluster, r prometheus.Registerer) *Announcer {
 	dropped := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "reroll_events_dropped_total", Help: "Kubernetes Events that were not written because too many waited.",
 	})
 	r.MustRegister(dropped)
-	return &Announcer{cluster: c, logger: logger, dropped: dropped, waiting: make(chan *corev1.Event, maxEvents)}
+	return &Announcer{cluster: c, dropped: dropped, waiting: make(chan *corev1.Event, maxEvents)}
 }
 
 // Announce queues an Event for each config behind a reload that rolled its workload or was refused. It does not block.
@@ -76,36 +74,26 @@ func (a *Announcer) enqueue(event *corev1.Event) {
 
 // Run sends Events until ctx ends, and then those that wait, as far as there is time.
 func (a *Announcer) Run(ctx context.Context) error {
-	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastEvents, cancel) })()
 	var workers sync.WaitGroup
 	for range announcers {
 		workers.Go(func() {
 			for {
 				select {
 				case event := <-a.waiting:
-					a.send(sending, event)
+					a.send(context.WithoutCancel(ctx), event)
 				case <-ctx.Done():
-					a.drain(sending)
 					return
 				}
 			}
 		})
 	}
 	workers.Wait()
-	return nil
-}
-
-func (a *Announcer) drain(ctx context.Context) {
-	for ctx.Err() == nil {
-		select {
-		case event := <-a.waiting:
-			a.send(ctx, event)
-		default:
-			return
-		}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastEvents)
+	defer cancel()
+	for ending.Err() == nil && len(a.waiting) > 0 {
+		a.send(ending, <-a.waiting)
 	}
+	return nil
 }
 
 func (a *Announcer) send(ctx context.Context, event *corev1.Event) {
@@ -113,7 +101,7 @@ func (a *Announcer) send(ctx context.Context, event *corev1.Event) {
 	defer cancel()
 	_, err := a.cluster.events.CoreV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		a.logger.Warn("event was not written", "namespace", event.Namespace, "workload", event.InvolvedObject.Name, "error", err)
+		a.cluster.logger().Warn("event was not written", "namespace", event.Namespace, "workload", event.InvolvedObject.Name, "error", err)
 	}
 }
 
@@ -128,7 +116,7 @@ const (
 // eventSource is the component that Events about configs of a kind are known to come from: it is named after the resource that is watched.
 func eventSource(kind reloader.ConfigKind) string { return "reloader-" + kind.Info().TellingResource() }
 
-// eventsOf returns an Event for each config behind r, in the order of their names; none if r has an outcome that is no Event. Content that
+// eventsOf returns an Event for each config behind r; none if r has an outcome that is no Event. Content that
 // comes back is the same reload for another change.
 func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
 	failed, did := false, "Updated"
@@ -184,19 +172,15 @@ func newEvent(w *workload.Workload, at time.Time, parts ...string) *corev1.Event
 	}
 }
 
-// byConfig merges the causes of the same config into one with the candidates of all, ordered by config.
-func byConfig(causes []reloader.Cause) []reloader.Cause {
-	sorted := slices.SortedStableFunc(slices.Values(causes), func(a, b reloader.Cause) int {
-		return strings.Compare(a.Config.String(), b.Config.String())
-	})
-	var merged []reloader.Cause
-	for _, c := range sorted {
-		last := len(merged) - 1
-		if last < 0 || merged[last].Config != c.Config {
+// byConfig merges the causes of the same config into one with the candidates of all.
+func byConfig(causes []reloader.Cause) (merged []reloader.Cause) {
+	for _, c := range causes {
+		i := slices.IndexFunc(merged, func(o reloader.Cause) bool { return o.Config == c.Config })
+		if i < 0 {
 			merged = append(merged, c)
-			continue
+		} else {
+			merged[i].Candidates = slices.Concat(merged[i].Candidates, c.Candidates)
 		}
-		merged[last].Candidates = slices.Concat(merged[last].Candidates, c.Candidates)
 	}
 	return merged
 }

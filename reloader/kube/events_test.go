@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"regexp"
 	"strings"
@@ -76,14 +75,9 @@ func TestEventsOf(t *testing.T) {
 				cause(reloader.SecretProviderClass, "vault"), cause(reloader.ConfigMap, "app", "alice"), cause(reloader.SecretProviderClass, "vault"),
 			}},
 			[]told{
-				{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by alice"},
 				{"Normal", "Reloaded", "reloader-secretproviderclasspodstatuses", vault},
+				{"Normal", "Reloaded", "reloader-configmaps", app + "; changed by alice"},
 			},
-		},
-		"paused": {
-			"the mark is written",
-			reloader.Reload{Outcome: reloader.ReasonPaused, Causes: []reloader.Cause{cause(reloader.ConfigMap, "app")}},
-			[]told{{"Normal", "Reloaded", "reloader-configmaps", app}},
 		},
 		"without a restart": {
 			"alerts on reloads count it, and the text says how",
@@ -95,7 +89,6 @@ func TestEventsOf(t *testing.T) {
 			reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause(reloader.Secret, "db", "alice")}},
 			[]told{{"Warning", "ReloadFail", "reloader-secrets", refused + "; changed by alice: no permission"}},
 		},
-		"current": {"nothing happened", reloader.Reload{Outcome: reloader.ReasonAlreadyCurrent, Causes: []reloader.Cause{cause(reloader.Secret, "db")}}, nil},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +113,7 @@ func TestEventsAreQueued(t *testing.T) {
 	}{"live": {false, 4}, "dry run": {true, 0}} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset()
-			a := NewAnnouncer(newCluster(&connection{events: client, options: Options{DryRun: test.dryRun}}), slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+			a := NewAnnouncer(newCluster(&connection{events: client, options: Options{DryRun: test.dryRun}}), prometheus.NewRegistry())
 			a.waiting = make(chan *corev1.Event, 5)
 			a.Announce(web(), r)
 			a.Complain(web(), "bad")

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -86,26 +87,32 @@ func (c *watching) feed(
 	if err != nil {
 		return nil, nil, err
 	}
-	var once failures
+	var failing atomic.Bool
 	if mayBeAbsent {
-		err = informer.SetWatchErrorHandlerWithContext(once.handler(registration.HasSynced, absent))
+		err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+			switch first := !failing.Swap(true); {
+			case apierrors.IsNotFound(err):
+			case first && !registration.HasSynced():
+				absent(err)
+			default:
+				cache.DefaultWatchErrorHandler(ctx, r, err)
+			}
+		})
 	}
-	return registration.HasSynced, once.Load, err
+	return registration.HasSynced, failing.Load, err
 }
 
-// failures says whether listing or watching a resource has ever failed.
-type failures struct{ atomic.Bool }
-
-func (f *failures) handler(listed func() bool, absent func(error)) cache.WatchErrorHandlerWithContext {
-	return func(ctx context.Context, r *cache.Reflector, err error) {
-		switch first := !f.Swap(true); {
-		case apierrors.IsNotFound(err):
-		case first && !listed():
-			absent(err)
-		default:
-			cache.DefaultWatchErrorHandler(ctx, r, err)
-		}
+// follow reports the metadata of what an informer watches to a handler until ctx ends. It returns once all that existed was reported.
+func (c *watching) follow(ctx context.Context, what string, informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
+	has, _, err := c.feed(informer, slimMeta(nil), handler, false, nil)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", what, err)
 	}
+	go informer.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), has) {
+		return fmt.Errorf("watch %s: %w", what, context.Cause(ctx))
+	}
+	return nil
 }
 
 // last returns a deleted object as it was last seen.

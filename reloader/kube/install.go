@@ -21,7 +21,7 @@ const (
 	releaseLabel = "app.kubernetes.io/instance"
 	ingestPort   = "ingest"
 	caSuffix     = "-ca"
-	clusterFlag  = "cluster-name"
+	clusterFlag  = "--cluster-name="
 	// maxReleaseObjects bounds the objects of one kind that are read in Reroll's own namespace.
 	maxReleaseObjects = 500
 )
@@ -105,9 +105,10 @@ func (c *Cluster) completeIngest(ctx context.Context, one Ingest) (Ingest, error
 	}
 	for _, pod := range pods {
 		for _, container := range pod.Containers {
-			words := slices.Concat(container.Command, container.Args)
-			if slices.Contains(words, "serve") {
-				one.Cluster = cmp.Or(one.Cluster, textOf(container, clusterFlag))
+			for _, word := range container.Args {
+				if name, is := strings.CutPrefix(word, clusterFlag); is && !strings.Contains(name, "$(") { // not a variable
+					one.Cluster = name
+				}
 			}
 		}
 	}
@@ -119,30 +120,6 @@ func (c *Cluster) completeIngest(ctx context.Context, one Ingest) (Ingest, error
 		return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, one.CA.Secret, err)
 	}
 	return one, nil
-}
-
-// flagOf returns the last value of a flag of a container; empty if it has none.
-func flagOf(c corev1.Container, flag string) (text string) {
-	for _, word := range slices.Concat(c.Command, c.Args) {
-		if value, is := strings.CutPrefix(word, "--"+flag+"="); is {
-			text = value
-		}
-	}
-	return text
-}
-
-// textOf returns a setting of a container, from its flag, or else from its environment variable; empty if it is not a literal.
-func textOf(c corev1.Container, flag string) string {
-	text, name := flagOf(c, flag), "REROLL_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-	for _, v := range slices.Backward(c.Env) {
-		if v.Name == name {
-			text = cmp.Or(text, v.Value)
-		}
-	}
-	if strings.Contains(text, "$(") { // it refers to a variable
-		return ""
-	}
-	return text
 }
 
 // traces are what other tools that restart workloads leave in a cluster: objects with a label.

@@ -60,7 +60,6 @@ func TestFindIngest(t *testing.T) {
 		err     string
 	}{
 		"nothing":     {nil, Ingest{}, "namespace ops: no release of Reroll takes audit events there"},
-		"a hub":       {[]runtime.Object{headless}, Ingest{}, "no release of Reroll"},
 		"two":         {[]runtime.Object{ingestService("b", "b-ingest"), ingestService("a", "a-ingest")}, Ingest{}, "several releases of Reroll: a, b"},
 		"the Service": {[]runtime.Object{ingestService("reroll", "reroll-ingest"), headless}, one, ""},
 		"load balancer": {[]runtime.Object{balanced}, with(func(i *Ingest) {

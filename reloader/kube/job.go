@@ -88,14 +88,14 @@ func refused(err error) bool {
 // namespace is deleted, it drops the backup and returns that the Job is not found. Other errors hide their kind: the Job is still to be
 // created.
 func (c *jobs) restore(ctx context.Context, b backup) (*unstructured.Unstructured, error) {
-	jobs := c.jobsIn(b.job.GetNamespace())
-	job, err := jobs.Create(ctx, b.job, metav1.CreateOptions{FieldManager: workload.MarkManager})
+	jobs := c.jobsIn(b.Job.GetNamespace())
+	job, err := jobs.Create(ctx, b.Job, metav1.CreateOptions{FieldManager: workload.MarkManager})
 	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil, errors.Join(gone(workload.Job, b.job.GetName()), c.dropBackup(ctx, b))
+		return nil, errors.Join(gone(workload.Job, b.Job.GetName()), c.dropBackup(ctx, b))
 	}
 	if apierrors.IsAlreadyExists(err) {
-		job, err = jobs.Get(ctx, b.job.GetName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && job.GetUID() == b.uid {
+		job, err = jobs.Get(ctx, b.Job.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && job.GetUID() == b.UID {
 			err = errStillThere
 		}
 	}

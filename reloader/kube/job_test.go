@@ -68,7 +68,7 @@ func ring(t testing.TB) *digest.Ring {
 
 // TestBackup: what is stored of a Job comes back, unless anything of it was changed. Errors do not quote it, and neither does its name.
 func TestBackup(t *testing.T) {
-	b := backup{job: object(t, "cleaned.yaml"), uid: "11-22", version: "33", kept: time.Date(2026, time.November, 22, 20, 0, 0, 0, time.UTC)}
+	b := backup{Job: object(t, "cleaned.yaml"), UID: "11-22", Version: "33", Kept: time.Date(2026, time.November, 22, 20, 0, 0, 0, time.UTC)}
 	if text := fmt.Sprint(b); text != "Job shop/import" {
 		t.Errorf("printed as %q", text)
 	}
@@ -90,7 +90,7 @@ func TestBackup(t *testing.T) {
 		"cut":            func(s *corev1.Secret) { s.Data[backupKey] = s.Data[backupKey][:40] },
 		"another's name": func(s *corev1.Secret) { s.Name = "reroll-job-44" },
 		"signed, and no Job": func(s *corev1.Secret) {
-			s.Data[backupKey], s.Data[signatureKey] = hostile, ring(t).Sign([]byte(s.Name), hostile)
+			s.Data[backupKey], s.Data[signatureKey] = hostile, ring(t).Signatures([]byte(s.Name), hostile)[0]
 		},
 	} {
 		changed := secret.DeepCopy()
@@ -99,11 +99,11 @@ func TestBackup(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	b.version = strings.Repeat("x", corev1.MaxSecretSize-len(secret.Data[backupKey])-len(secret.Data[signatureKey])+len(b.version))
+	b.Version = strings.Repeat("x", corev1.MaxSecretSize-len(secret.Data[backupKey])-len(secret.Data[signatureKey])+len(b.Version))
 	if _, err := b.secretIn("own", ring(t)); err != nil {
 		t.Errorf("as large as a Secret may be: %v", err)
 	}
-	b.version += "x"
+	b.Version += "x"
 	if _, err := b.secretIn("own", ring(t)); !apierrors.IsRequestEntityTooLargeError(err) {
 		t.Errorf("larger by one byte: %v", err)
 	}

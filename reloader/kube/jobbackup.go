@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -37,29 +36,21 @@ const (
 var errForged = errors.New("it is not signed with Reroll's digest key, and Reroll creates no Job of it: delete the Secret; " +
 	"if Reroll made it before the key was lost, create the Job by hand")
 
-// backup is a Job that must be created again. It may hold literal values of environment variables: it goes nowhere but into a Secret.
+// backup is a Job that must be created again, and what a Secret holds. It may have literal values of environment variables: it goes nowhere else.
 type backup struct {
-	job *unstructured.Unstructured
-	// uid and version are those of the Job that is deleted, and in no other version, and kept is when the request for that was about to be sent.
-	uid     types.UID
-	version string
-	kept    time.Time
+	Job *unstructured.Unstructured `json:"job"`
+	// UID and Version are those of the Job that is deleted, and in no other version, and Kept is when the request for that was about to be sent.
+	UID     types.UID `json:"uid"`
+	Version string    `json:"resourceVersion"`
+	Kept    time.Time `json:"kept"`
 	// secret is the version of the Secret.
 	secret string
 }
 
-// storedBackup is what the Secret holds.
-type storedBackup struct {
-	Job             json.RawMessage `json:"job"`
-	UID             types.UID       `json:"uid"`
-	ResourceVersion string          `json:"resourceVersion"`
-	Kept            time.Time       `json:"kept"`
-}
-
 // String names the Job, and nothing of its content.
-func (b backup) String() string { return "Job " + b.job.GetNamespace() + "/" + b.job.GetName() }
+func (b backup) String() string { return "Job " + b.Job.GetNamespace() + "/" + b.Job.GetName() }
 
-func (b backup) secretName() string { return "reroll-job-" + string(b.uid) }
+func (b backup) secretName() string { return "reroll-job-" + string(b.UID) }
 
 // backUp stores job before old is deleted, in place of what was stored for old before. A Job that does not fit into a Secret is refused as
 // too large.
@@ -68,7 +59,7 @@ func (c *jobs) backUp(ctx context.Context, job, old *unstructured.Unstructured) 
 	if err != nil {
 		return backup{}, err
 	}
-	b := backup{job: job, uid: old.GetUID(), version: old.GetResourceVersion(), kept: time.Now()}
+	b := backup{Job: job, UID: old.GetUID(), Version: old.GetResourceVersion(), Kept: time.Now().UTC()}
 	secret, err := b.secretIn(c.Namespace, ring)
 	if err != nil {
 		return backup{}, err
@@ -92,15 +83,11 @@ func (c *jobs) backUp(ctx context.Context, job, old *unstructured.Unstructured) 
 }
 
 func (b backup) secretIn(namespace string, ring *digest.Ring) (*corev1.Secret, error) {
-	job, err := json.Marshal(b.job.Object)
+	data, err := json.Marshal(b)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", b, err)
 	}
-	data, err := json.Marshal(storedBackup{job, b.uid, b.version, b.kept.UTC()})
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", b, err)
-	}
-	signature := ring.Sign([]byte(b.secretName()), data)
+	signature := ring.Signatures([]byte(b.secretName()), data)[0]
 	if size := len(data) + len(signature); size > corev1.MaxSecretSize {
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 			"%s cannot be recreated: it takes %d bytes, and the Secret that keeps it meanwhile can hold %d", b, size, corev1.MaxSecretSize))
@@ -117,18 +104,16 @@ func backupIn(secret *corev1.Secret, ring *digest.Ring) (backup, error) {
 	if !ring.Signed(secret.Data[signatureKey], []byte(secret.Name), secret.Data[backupKey]) {
 		return backup{}, fmt.Errorf("secret %s/%s: %w", secret.Namespace, secret.Name, errForged)
 	}
-	var stored storedBackup
-	b := backup{job: &unstructured.Unstructured{}, secret: secret.ResourceVersion}
-	if json.Unmarshal(secret.Data[backupKey], &stored) != nil || b.job.UnmarshalJSON(stored.Job) != nil {
+	b := backup{secret: secret.ResourceVersion}
+	if json.Unmarshal(secret.Data[backupKey], &b) != nil || b.Job == nil {
 		return backup{}, fmt.Errorf("secret %s/%s: it holds no Job", secret.Namespace, secret.Name)
 	}
-	b.uid, b.version, b.kept = stored.UID, stored.ResourceVersion, stored.Kept
 	return b, nil
 }
 
 // keeps reports whether there is a backup of a Job, which is thus being recreated.
 func (c *jobs) keeps(ctx context.Context, job *unstructured.Unstructured) bool {
-	_, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, backup{uid: job.GetUID()}.secretName(), metav1.GetOptions{})
+	_, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, backup{UID: job.GetUID()}.secretName(), metav1.GetOptions{})
 	return err == nil
 }
 
@@ -176,16 +161,16 @@ func (c *jobs) recoverJob(ctx context.Context, secret *corev1.Secret) error {
 	if err != nil {
 		return err
 	}
-	live, err := c.jobsIn(b.job.GetNamespace()).Get(ctx, b.job.GetName(), metav1.GetOptions{})
+	live, err := c.jobsIn(b.Job.GetNamespace()).Get(ctx, b.Job.GetName(), metav1.GetOptions{})
 	switch {
 	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("read %s: %w", b, err)
-	case err != nil, live.GetUID() == b.uid && live.GetDeletionTimestamp() != nil:
+	case err != nil, live.GetUID() == b.UID && live.GetDeletionTimestamp() != nil:
 		if _, err = c.restore(ctx, b); apierrors.IsNotFound(err) {
 			return nil
 		}
 		return err
-	case live.GetUID() == b.uid && live.GetResourceVersion() == b.version && time.Since(b.kept) < lateTime:
+	case live.GetUID() == b.UID && live.GetResourceVersion() == b.Version && time.Since(b.Kept) < lateTime:
 		c.left.Store(true)
 		return nil
 	}
@@ -194,13 +179,13 @@ func (c *jobs) recoverJob(ctx context.Context, secret *corev1.Secret) error {
 
 // KeepJobs calls RecoverJobs every ten seconds while a recreation is left half done, for instance because a quota or an admission policy
 // refuses the new Job, until ctx ends. Otherwise it makes no request.
-func (c *jobs) KeepJobs(ctx context.Context, logger *slog.Logger) {
+func (c *jobs) KeepJobs(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if !c.left.Swap(false) {
 			return
 		}
 		if err := c.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
-			logger.Warn("a Job is not recreated yet", "error", err)
+			c.logger().Warn("a Job is not recreated yet", "error", err)
 		}
 	}, keepTime)
 }

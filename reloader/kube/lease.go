@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,19 +31,8 @@ const (
 // ErrLeadershipLost is the cause with which the context of a term ends if the Lease could not be renewed in time.
 var ErrLeadershipLost = errors.New("leadership lost")
 
-// LeaseOptions name a Lease and one candidate for it.
-type LeaseOptions struct {
-	// Namespace and Name are the Lease's. Empty: Reroll's own namespace, and LeaseName.
-	Namespace, Name string
-	// Identity differs from that of every other candidate, also of earlier processes.
-	Identity string
-	// Logger gets when the term begins and ends, and why the Lease cannot be read or written. Nil disables logging.
-	Logger *slog.Logger
-	// Registerer gets the gauge reroll_leader, 1 while this process leads. Nil: there is none.
-	Registerer prometheus.Registerer
-}
-
-// Lead waits until this process holds the Lease, or ctx ends, and runs run while it does. It returns what run returns; nil if ctx ended before.
+// Lead waits until this process holds the Lease LeaseName in Reroll's own namespace, or ctx ends, and runs run while it does. It returns what run
+// returns; nil if ctx ended before. The identity must differ from that of every other candidate, also of earlier processes.
 //
 // Run gets two contexts. The first says when to begin nothing new: it ends with ctx, or when the leadership is lost. The second, term, says
 // how long something may still be written: it ends when the leadership is lost, and not with ctx.
@@ -54,10 +42,13 @@ type LeaseOptions struct {
 // each request, so that a process that was paused sends none. A process that has lost the leadership should end: Lead stands for one term.
 //
 // After ctx ends the Lease is renewed until run has returned, and then released: another candidate leads within 3 s. A dry run needs no Lease.
-func (c *Cluster) Lead(ctx context.Context, o LeaseOptions, run func(ctx, term context.Context) error) error {
-	if err := c.showLeading(o.Registerer); err != nil {
-		return err
-	}
+func (c *Cluster) Lead(ctx context.Context, identity string, r prometheus.Registerer, run func(ctx, term context.Context) error) error {
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "reroll_leader", Help: "1 while this process leads, otherwise 0."}, func() float64 {
+		if c.Leading() {
+			return 1
+		}
+		return 0
+	}))
 	term, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
 	begin, stop := context.WithCancelCause(ctx)
@@ -66,16 +57,13 @@ func (c *Cluster) Lead(ctx context.Context, o LeaseOptions, run func(ctx, term c
 		c.term.Store(&begin)
 		return run(begin, term)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	lock := &datedLock{
 		Interface: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: cmp.Or(o.Namespace, c.Namespace), Name: cmp.Or(o.Name, LeaseName)},
+			LeaseMeta:  metav1.ObjectMeta{Namespace: c.Namespace, Name: LeaseName},
 			Client:     c.vital.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: o.Identity},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		fence: &c.fence, logger: o.Logger,
+		fence: &c.fence, logger: c.logger(),
 		lose: func() { lose(ErrLeadershipLost); stop(ErrLeadershipLost) },
 	}
 	elected, stopped := make(chan struct{}), make(chan struct{})
@@ -96,9 +84,9 @@ func (c *Cluster) Lead(ctx context.Context, o LeaseOptions, run func(ctx, term c
 	case <-elected:
 	}
 	c.term.Store(&begin)
-	o.Logger.Info("leading", "lease", lock.Describe(), "identity", o.Identity)
+	c.logger().Info("leading", "lease", lock.Describe(), "identity", identity)
 	err = run(begin, term)
-	o.Logger.Info("no longer leading", "lease", lock.Describe(), "identity", o.Identity, "lost", term.Err() != nil)
+	c.logger().Info("no longer leading", "lease", lock.Describe(), "identity", identity, "lost", term.Err() != nil)
 	stop(nil)
 	return err
 }
@@ -107,23 +95,6 @@ func (c *Cluster) Lead(ctx context.Context, o LeaseOptions, run func(ctx, term c
 func (c *Cluster) Leading() bool {
 	term := c.term.Load()
 	return term != nil && (*term).Err() == nil
-}
-
-// showLeading registers the gauge, unless Lead was called before.
-func (c *Cluster) showLeading(r prometheus.Registerer) error {
-	if r == nil {
-		return nil
-	}
-	err := r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "reroll_leader", Help: "1 while this process leads, otherwise 0."}, func() float64 {
-		if c.Leading() {
-			return 1
-		}
-		return 0
-	}))
-	if errors.As(err, &prometheus.AlreadyRegisteredError{}) {
-		return nil
-	}
-	return err
 }
 
 // datedLock is a lock that ends the term if it is not renewed in time, or is in other hands. The time counts from when the last renewal was

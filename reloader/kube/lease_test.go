@@ -79,7 +79,7 @@ func TestLeadGivesUpAfterTheWorkHasEnded(t *testing.T) {
 		client := fake.NewClientset()
 		c := candidate(client)
 		ctx, cancel := context.WithCancel(t.Context())
-		err := c.Lead(ctx, LeaseOptions{Identity: "a"}, func(ctx, _ context.Context) error {
+		err := c.Lead(ctx, "a", prometheus.NewRegistry(), func(ctx, _ context.Context) error {
 			if !c.Leading() || holder(t, client) != "a" {
 				t.Errorf("leading: %t, holder %q", c.Leading(), holder(t, client))
 			}
@@ -123,7 +123,7 @@ func TestLostLeadership(t *testing.T) {
 		lead := func(who string) {
 			c := candidate(client)
 			all.Go(func() {
-				if err := c.Lead(ctx, LeaseOptions{Identity: who}, s.play(who)); who == "a" {
+				if err := c.Lead(ctx, who, prometheus.NewRegistry(), s.play(who)); who == "a" {
 					ended <- err
 				}
 			})
@@ -169,7 +169,7 @@ func TestSlowAnswersDoNotMakeATermLonger(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
-		_ = candidate(client).Lead(ctx, LeaseOptions{Identity: "a"}, s.play("a"))
+		_ = candidate(client).Lead(ctx, "a", prometheus.NewRegistry(), s.play("a"))
 		if len(s.terms) != 1 || s.terms[0].end.Sub(asked) != renewDeadline {
 			t.Errorf("terms: %+v; want one that ends %s after %s", s.terms, renewDeadline, asked)
 		}
@@ -186,14 +186,12 @@ func TestLeaderGauge(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for range 2 { // Lead can be called again with the same registry
-			if err := c.Lead(t.Context(), LeaseOptions{Identity: "a", Registerer: registry}, func(context.Context, context.Context) error {
-				show("1")
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			show("0")
+		if err := c.Lead(t.Context(), "a", registry, func(context.Context, context.Context) error {
+			show("1")
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
+		show("0")
 	})
 }

@@ -11,26 +11,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/reloader"
-)
-
-// Errors of Ledger.Put.
-var (
-	// ErrLedgerMoved means that the ledger of a namespace is not what this process last read or wrote: another process wrote it, or it is gone.
-	// Call Changed, decide again, and call Put again.
-	ErrLedgerMoved = errors.New("the ledger has changed since it was read")
-	// ErrLedgerFull means that an entry is longer than MaxLedgerEntry, or that the namespace has more entries than its ConfigMaps hold. In the
-	// first case Put keeps what is stored of that workload and writes the other entries; in the second it writes nothing.
-	ErrLedgerFull = errors.New("the ledger does not take this entry")
 )
 
 // Ledger keeps one entry for each workload, an opaque text in UTF-8, in ConfigMaps of Reroll's own namespace. Each workload namespace has
 // ConfigMaps of its own, so that it affects no other one. Methods may be called at the same time; those for one namespace wait for each other.
 //
 // The leader alone calls Load, Changed and Put. If two processes lead for a moment, the resource versions of the ConfigMaps decide, and Put of
-// the slower one returns ErrLedgerMoved.
+// the slower one fails.
 type Ledger struct {
 	cluster *Cluster
 
@@ -80,8 +69,8 @@ func (l *Ledger) Load(ctx context.Context) (entries map[reloader.WorkloadRef]str
 		if at := m.CreationTimestamp.Time; born.IsZero() || at.Before(born) {
 			born = at
 		}
-		if m.Name != LedgerName {
-			of[m.Labels[ledgerNamespace]] = append(of[m.Labels[ledgerNamespace]], m)
+		if namespace, _, ok := pageNamed(m.Name); ok {
+			of[namespace] = append(of[namespace], m)
 		}
 	}
 	entries = map[reloader.WorkloadRef]string{}
@@ -121,25 +110,20 @@ func (l *Ledger) Changed(ctx context.Context, namespace string) (entries map[rel
 	return b.entries(namespace), true, nil
 }
 
-// Put stores the entries of workloads of one namespace; an empty entry is forgotten. It writes only the ConfigMaps that change. After an error
-// some entries may be stored: Changed tells. A dry run does nothing.
+// Put stores the entries of workloads of one namespace; an empty entry is forgotten. It writes only the ConfigMaps that change. It leaves out an
+// entry that is longer than MaxLedgerEntry, with an error. After any error some entries may be stored, and another process may have written
+// others: call Changed, decide again, and call Put again.
 func (l *Ledger) Put(ctx context.Context, namespace string, changed map[reloader.WorkloadRef]string) error {
-	if l.cluster.options.DryRun {
-		return nil
-	}
 	b := l.book(namespace)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next, refused := b.with(namespace, changed)
 	if len(next) > maxPages {
-		return fmt.Errorf("%w: namespace %s has too many", ErrLedgerFull, namespace)
+		return fmt.Errorf("the ledger has no room for all entries of namespace %s", namespace)
 	}
 	err := l.write(ctx, namespace, b, next)
 	if err != nil {
 		b.moved.Store(true)
-	}
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
-		err = fmt.Errorf("%w: %w", ErrLedgerMoved, err)
 	}
 	return errors.Join(err, refused)
 }
@@ -151,31 +135,24 @@ func (l *Ledger) adopt(ctx context.Context, namespace string, b *book, found []c
 		b.pages[i].version = ""
 	}
 	for _, m := range found {
-		i := pageNamed(namespace, m.Name)
-		if i < 0 {
-			l.cluster.logger().Error("a ConfigMap of the ledger has the wrong name or label: its entries are lost", "configmap", m.Namespace+"/"+m.Name)
+		of, i, ok := pageNamed(m.Name)
+		if !ok || of != namespace {
 			continue
 		}
 		for len(b.pages) <= i {
 			b.pages = append(b.pages, page{})
 		}
 		b.pages[i] = page{m.ResourceVersion, m.Data}
-		if m.Immutable != nil && *m.Immutable {
-			if err := l.drop(ctx, m.Name, m.ResourceVersion); err != nil {
-				return err
-			}
-			b.pages[i].version = ""
-		}
 	}
 	next, seen := make([]map[string]string, len(b.pages)), map[string]bool{}
 	for i, p := range slices.Backward(b.pages) {
 		next[i] = maps.Clone(p.data)
-		for key, value := range p.data {
+		for key, entry := range p.data {
 			if seen[key] {
 				delete(next[i], key)
 			}
 			seen[key] = true
-			if _, _, ok := entryOf(namespace, key, value); !ok {
+			if _, ok := refOf(namespace, key, entry); !ok {
 				l.cluster.logger().Error("an entry of the ledger cannot be read and is lost", "configmap", l.cluster.Namespace+"/"+pageName(namespace, i), "key", fmt.Sprintf("%.80s", key))
 			}
 		}
@@ -183,8 +160,11 @@ func (l *Ledger) adopt(ctx context.Context, namespace string, b *book, found []c
 	return l.write(ctx, namespace, b, next)
 }
 
-// write makes the ConfigMaps of a namespace say next, the last one first.
+// write makes the ConfigMaps of a namespace say next, the last one first. A dry run writes nothing.
 func (l *Ledger) write(ctx context.Context, namespace string, b *book, next []map[string]string) error {
+	if l.cluster.options.DryRun {
+		return nil
+	}
 	for len(b.pages) < len(next) {
 		b.pages = append(b.pages, page{})
 	}

@@ -1,8 +1,6 @@
 package kube
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -52,41 +50,27 @@ func pageName(namespace string, i int) string {
 	return LedgerName + "-" + namespace + "." + strconv.Itoa(i)
 }
 
-// pageNamed returns which ConfigMap of a namespace has a name; -1 if none has.
-func pageNamed(namespace, name string) int {
-	i, err := strconv.Atoi(strings.TrimPrefix(name, pageName(namespace, 0)[:len(LedgerName)+len(namespace)+2]))
-	if err != nil || i < 0 || i >= maxPages || name != pageName(namespace, i) {
-		return -1
-	}
-	return i
+// pageNamed returns which ConfigMap of which namespace has a name; false if none has.
+func pageNamed(name string) (namespace string, i int, ok bool) {
+	namespace, number, _ := strings.Cut(strings.TrimPrefix(name, LedgerName+"-"), ".")
+	i, err := strconv.Atoi(number)
+	return namespace, i, err == nil && i >= 0 && i < maxPages && name == pageName(namespace, i)
 }
 
-// keyOf returns the key of a workload and what its value begins with. A name that is too long for a key is in the value.
-func keyOf(ref reloader.WorkloadRef) (key, prefix string) {
-	if key = ref.Kind + "." + ref.Name; len(key) <= maxKey {
-		return key, ""
-	}
-	sum := sha256.Sum256([]byte(ref.Name))
-	return ref.Kind + ".." + hex.EncodeToString(sum[:]), ref.Name + "\n"
-}
-
-// entryOf returns the workload that a key stands for, and its entry.
-func entryOf(namespace, key, value string) (ref reloader.WorkloadRef, entry string, ok bool) {
-	kind, name, ok := strings.Cut(key, ".")
-	if strings.HasPrefix(name, ".") {
-		name, value, ok = strings.Cut(value, "\n")
-	}
+// refOf returns the workload that a key stands for. It reports false if the key or its entry cannot be stored. No workload has pods whose
+// name is too long for a key.
+func refOf(namespace, key, entry string) (ref reloader.WorkloadRef, ok bool) {
+	kind, name, _ := strings.Cut(key, ".")
 	ref = reloader.WorkloadRef{Kind: kind, Namespace: namespace, Name: name}
-	again, _ := keyOf(ref)
-	return ref, value, ok && again == key && ref.Validate() == nil && value != "" && len(value) <= MaxLedgerEntry
+	return ref, len(key) <= maxKey && ref.Validate() == nil && entry != "" && len(entry) <= MaxLedgerEntry
 }
 
 // entries returns all entries of b that can be read.
 func (b *book) entries(namespace string) map[reloader.WorkloadRef]string {
 	all := map[reloader.WorkloadRef]string{}
 	for _, p := range b.pages {
-		for key, value := range p.data {
-			if ref, entry, ok := entryOf(namespace, key, value); ok {
+		for key, entry := range p.data {
+			if ref, ok := refOf(namespace, key, entry); ok {
 				all[ref] = entry
 			}
 		}
@@ -105,10 +89,9 @@ func (b *book) with(namespace string, changed map[reloader.WorkloadRef]string) (
 		}
 	}
 	for ref, entry := range changed {
-		key, prefix := keyOf(ref)
-		value := prefix + entry
-		if _, _, ok := entryOf(namespace, key, value); entry != "" && (!ok || ref.Namespace != namespace) {
-			refused = errors.Join(refused, fmt.Errorf("%w: %d bytes for %s", ErrLedgerFull, len(entry), ref))
+		key := ref.Kind + "." + ref.Name
+		if _, ok := refOf(namespace, key, entry); entry != "" && !ok {
+			refused = errors.Join(refused, fmt.Errorf("the ledger does not take an entry of %d bytes for %s", len(entry), ref))
 			continue
 		}
 		i, has := where[key]
@@ -119,7 +102,7 @@ func (b *book) with(namespace string, changed map[reloader.WorkloadRef]string) (
 		if entry == "" {
 			continue
 		}
-		for size := len(key) + len(value); ; i++ {
+		for size := len(key) + len(entry); ; i++ {
 			if i == len(next) {
 				next, sizes = append(next, nil), append(sizes, 0)
 			}
@@ -129,7 +112,7 @@ func (b *book) with(namespace string, changed map[reloader.WorkloadRef]string) (
 			if next[i] == nil {
 				next[i] = map[string]string{}
 			}
-			next[i][key] = value
+			next[i][key] = entry
 			sizes[i] += size
 			break
 		}

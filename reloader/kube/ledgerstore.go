@@ -16,40 +16,29 @@ import (
 )
 
 // Watch has Changed know what others write, until ctx ends. It returns once it has seen what exists. Without it, Changed knows only of an
-// ErrLedgerMoved.
+// error of Put.
 func (l *Ledger) Watch(ctx context.Context) error {
 	informer := l.cluster.metadataInformer(resourceOf(reloader.ConfigMap), l.cluster.Namespace, func(o *metav1.ListOptions) { o.LabelSelector = ledgerSelector })
-	strip := func(obj any) (any, error) {
-		m, ok := obj.(*metav1.PartialObjectMetadata)
-		if !ok {
-			return obj, nil
-		}
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, ResourceVersion: m.ResourceVersion, Labels: m.Labels}}, nil
-	}
-	has, _, err := l.cluster.feed(informer, strip, cache.ResourceEventHandlerFuncs{
+	return l.cluster.follow(ctx, "the ledger", informer, cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { l.see(obj, false) }, UpdateFunc: func(_, obj any) { l.see(obj, false) }, DeleteFunc: func(obj any) { l.see(obj, true) },
-	}, false, nil)
-	if err != nil {
-		return fmt.Errorf("watch the ledger: %w", err)
-	}
-	go informer.RunWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), has) {
-		return fmt.Errorf("watch the ledger: %w", context.Cause(ctx))
-	}
-	return nil
+	})
 }
 
 // see notes a ConfigMap that this process neither wrote nor knows. It waits while Put writes, so that what Put wrote is known.
 func (l *Ledger) see(obj any, gone bool) {
 	m, ok := last[*metav1.PartialObjectMetadata](obj)
-	if !ok || m.Labels[ledgerNamespace] == "" {
+	if !ok {
 		return
 	}
-	b := l.book(m.Labels[ledgerNamespace])
+	namespace, i, ok := pageNamed(m.Name)
+	if !ok {
+		return
+	}
+	b := l.book(namespace)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	held := ""
-	if i := pageNamed(m.Labels[ledgerNamespace], m.Name); i >= 0 && i < len(b.pages) {
+	if i < len(b.pages) {
 		held = b.pages[i].version
 	}
 	order, err := resourceversion.CompareResourceVersion(m.ResourceVersion, held)
@@ -88,8 +77,7 @@ func (l *Ledger) list(ctx context.Context, namespace string) (all []corev1.Confi
 	return all, nil
 }
 
-// put updates the version of a ConfigMap that m names, or creates it if m names none. It takes over a ConfigMap of its name with other labels,
-// which list does not find.
+// put updates the version of a ConfigMap that m names, or creates it if m names none.
 func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.ConfigMap, err error) {
 	if l.cluster.options.DryRun {
 		m.CreationTimestamp = metav1.Now()
@@ -98,13 +86,7 @@ func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.
 	client := l.cluster.client.CoreV1().ConfigMaps(m.Namespace)
 	if m.ResourceVersion == "" {
 		written, err = client.Create(ctx, m, metav1.CreateOptions{FieldManager: fieldManager})
-		if apierrors.IsAlreadyExists(err) {
-			if there, failed := client.Get(ctx, m.Name, metav1.GetOptions{}); failed == nil && (there.Labels[ledgerLabel] != ledgerCurrent || there.Labels[ledgerNamespace] != m.Labels[ledgerNamespace]) {
-				m.ResourceVersion = there.ResourceVersion
-			}
-		}
-	}
-	if m.ResourceVersion != "" {
+	} else {
 		written, err = client.Update(ctx, m, metav1.UpdateOptions{FieldManager: fieldManager})
 	}
 	if err != nil {
@@ -115,9 +97,6 @@ func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.
 
 // drop deletes one version of a ConfigMap, unless it is gone.
 func (l *Ledger) drop(ctx context.Context, name, version string) error {
-	if l.cluster.options.DryRun {
-		return nil
-	}
 	err := l.cluster.client.CoreV1().ConfigMaps(l.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete ConfigMap %s/%s of the ledger: %w", l.cluster.Namespace, name, err)

@@ -2,8 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/url"
 	"sync"
 	"time"
@@ -14,14 +12,9 @@ import (
 
 // RegisterRequestMetrics registers at r how many requests this process makes to API servers, and how long they take, under the names that
 // Stakater Reloader uses. The first call must come before the first Connect. Further calls, also with the same r, register the same.
-func RegisterRequestMetrics(r prometheus.Registerer) error {
+func RegisterRequestMetrics(r prometheus.Registerer) {
 	m := measureRequests()
-	for _, c := range []prometheus.Collector{m.requests, m.seconds} {
-		if err := r.Register(c); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
-			return fmt.Errorf("metrics of requests: %w", err)
-		}
-	}
-	return nil
+	_, _ = r.Register(m.requests), r.Register(m.seconds) // they fail only if they are registered already
 }
 
 // requestMetrics counts what client-go reports of requests.

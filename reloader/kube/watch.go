@@ -111,22 +111,14 @@ func (c *watching) watchNamespaces(ctx context.Context, w *watcher) error {
 	selector := c.options.Scope.NamespaceSelector.String()
 	informer := c.metadataInformer(namespaces, metav1.NamespaceAll, func(o *metav1.ListOptions) { o.LabelSelector = selector })
 	w.selected = informer.GetStore()
-	synced, _, err := c.feed(informer, slimMeta(nil), cache.ResourceEventHandlerFuncs{
+	return c.follow(ctx, "namespaces", informer, cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { w.lookAtNamespace(obj.(*metav1.PartialObjectMetadata).Name) },
 		DeleteFunc: func(obj any) {
 			if ns, ok := last[*metav1.PartialObjectMetadata](obj); ok {
 				w.lookAtNamespace(ns.Name)
 			}
 		},
-	}, false, nil)
-	if err != nil {
-		return fmt.Errorf("watch namespaces: %w", err)
-	}
-	go informer.RunWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), synced) {
-		return fmt.Errorf("watch namespaces: %w", context.Cause(ctx))
-	}
-	return nil
+	})
 }
 
 func (w *watcher) handler() cache.ResourceEventHandler {

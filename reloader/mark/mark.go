@@ -53,13 +53,19 @@ func Hash(n uint64, applied map[reloader.Config]string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Carrier returns the container that carries the mark of c in Stakater's way: the one that uses c, or else the first.
+// Carrier returns the container that carries the mark of c. The choice is Stakater's: the first container that mounts the first volume of the
+// config, else the first container with a variable from it. The first container of all stands in for init containers, and if no container uses c.
 func Carrier(w *workload.Workload, c reloader.Config) (string, error) {
-	i := max(0, w.Template.Carrier(c))
-	if i >= len(w.Template.Containers) {
+	if len(w.Template.Containers) == 0 {
 		return "", ErrNoContainer
 	}
-	return w.Template.Containers[i].Name, nil
+	if r := w.Template.References.Get(c); r != nil {
+		i := slices.IndexFunc(r.Uses, func(u reloader.Use) bool { return u.Container != "" }) // those by mount come first
+		if i >= 0 && w.Template.Has(r.Uses[i].Container) {
+			return r.Uses[i].Container, nil
+		}
+	}
+	return w.Template.Containers[0].Name, nil
 }
 
 // Variable returns a name of a config as part of the name of a variable, as several tools write it: in upper case, with one underscore
@@ -111,16 +117,11 @@ func (m Mark) value() any {
 
 // check returns an error if w cannot carry m.
 func (m Mark) check(w *workload.Workload) error {
-	switch {
-	case (m.Env == "") == (m.Annotation == ""):
-		return fmt.Errorf("a mark needs a variable or an annotation: %+v", m.Place)
-	case m.Value == "" && !m.Remove:
-		return fmt.Errorf("the mark %s%s has no value", m.Env, m.Annotation)
-	case len(w.Template.Containers) == 0:
+	if len(w.Template.Containers) == 0 {
 		return ErrNoContainer
 	}
 	for _, name := range m.Containers {
-		if !slices.ContainsFunc(w.Template.Containers, func(c workload.Container) bool { return c.Name == name }) {
+		if !w.Template.Has(name) {
 			return fmt.Errorf("%w: no container is named %q", ErrNoContainer, name)
 		}
 	}

@@ -29,5 +29,4 @@ var Own = Tool{
 		slices.Sort(place.Containers)
 		return []Mark{{Place: place}}, nil
 	},
-	Shares: func(*workload.Workload, reloader.Config, reloader.Config) bool { return true },
 }

@@ -50,7 +50,6 @@ var Annotations = Tool{
 		}
 		return nil, nil
 	},
-	Shares: apart,
 }
 
 // maxLastReloadedFrom bounds what is parsed; the tool writes less than 1 KiB.

@@ -30,8 +30,6 @@ type Tool struct {
 	// Marks returns what the tool writes into w. A config of another cluster has no mark, and neither has one whose place in w holds a
 	// variable of the user.
 	Marks func(w *workload.Workload, of []Entry) ([]Mark, error)
-	// Shares reports whether the marks of a and b have the same place in w.
-	Shares func(w *workload.Workload, a, b reloader.Config) bool
 }
 
 // DeletedValue is the value of the mark of a deleted config: Stakater's hash of a word that it reserves for that.
@@ -71,44 +69,13 @@ func variables(name string, at Placer, removes bool) Tool {
 				if err != nil {
 					return nil, err
 				}
-				if _, own := place.Find(w); own {
-					continue
+				if _, own := place.Find(w); !own {
+					marks = append(marks, Mark{Place: place, Value: e.value(), Remove: removes && e.Gone})
 				}
-				if removes && e.Gone {
-					if !at.shared(w, place, of) {
-						marks = append(marks, Mark{Place: place, Remove: true})
-					}
-					continue
-				}
-				marks = append(marks, Mark{Place: place, Value: e.value()})
 			}
 			return marks, nil
 		},
-		Shares: at.shares,
 	}
-}
-
-func (at Placer) shares(w *workload.Workload, a, b reloader.Config) bool {
-	p, errA := at(w, a)
-	q, errB := at(w, b)
-	return errA == nil && errB == nil && p.Env == q.Env && p.Annotation == q.Annotation && slices.Equal(p.Containers, q.Containers)
-}
-
-// shared reports whether place is also that of a config that is there: of an entry, or of one that w refers to.
-func (at Placer) shared(w *workload.Workload, place Place, of []Entry) bool {
-	there := map[reloader.Config]bool{}
-	for c := range w.Template.References.All() {
-		there[c] = true
-	}
-	for _, e := range of {
-		there[e.Config] = !e.Gone
-	}
-	for c, is := range there {
-		if p, err := at(w, c); is && err == nil && p.Env == place.Env && slices.Equal(p.Containers, place.Containers) {
-			return true
-		}
-	}
-	return false
 }
 
 // Joint returns a tool that writes one value for all configs together into an annotation of the pod template.
@@ -127,7 +94,6 @@ func Joint(name, key string) Tool {
 			}
 			return marks, nil
 		},
-		Shares: apart,
 	}
 }
 
@@ -148,12 +114,8 @@ func Annotated(name string, key func(reloader.Config) string) Tool {
 			}
 			return marks, nil
 		},
-		Shares: apart,
 	}
 }
-
-// apart is Shares of a tool whose marks never meet, or are one anyway.
-func apart(*workload.Workload, reloader.Config, reloader.Config) bool { return false }
 
 func (e Entry) value() string {
 	if e.Gone {

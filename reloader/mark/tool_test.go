@@ -140,7 +140,6 @@ func TestTools(t *testing.T) {
 		has, want edits
 		of        []mark.Entry
 	}{
-		"variable, new":                 {"in the container that uses the config", mark.EnvVars, nil, edits{ahead(1, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable, no env":              {"in the first container, which carries what is only named", mark.EnvVars, nil, edits{behind(0, "STAKATER_NAMED_SECRET", sum)}, []mark.Entry{entry(sec("named"), sum, 0)}},
 		"variable outside containers":   {"a pull secret is carried by the first", mark.EnvVars, edits{refersTo("pull")}, edits{refersTo("pull"), behind(0, "STAKATER_PULL_SECRET", sum)}, []mark.Entry{entry(sec("pull"), sum, 0)}},
 		"variable, replaced":            {"in place, so that the order of variables stays", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum), behind(1, "Z", "9")}, edits{behind(1, "STAKATER_C_CONFIGMAP", other), behind(1, "Z", "9")}, []mark.Entry{entry(cm("c"), other, 0)}},
@@ -148,39 +147,26 @@ func TestTools(t *testing.T) {
 		"variable, own":                 {"somebody's own value stays", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable, from elsewhere":      {"the API server would refuse a value next to it", mark.EnvVars, edits{fieldRef}, edits{fieldRef}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable in another container": {"only the container that uses the config counts", mark.EnvVars, edits{behind(0, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(0, "STAKATER_C_CONFIGMAP", sum), ahead(1, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{entry(cm("c"), sum, 0)}},
-		"variables":                     {"each in its own container", mark.EnvVars, nil, edits{ahead(1, "STAKATER_C_CONFIGMAP", sum), behind(0, "STAKATER_X_SECRET", other)}, []mark.Entry{entry(sec("x"), other, 0), entry(cm("c"), sum, 0)}},
 		"variable, shared":              {"the newest counts", mark.EnvVars, nil, edits{behind(0, "STAKATER_A_B_SECRET", other)}, []mark.Entry{entry(sec("a.b"), other, 0), entry(sec("a-b"), sum, time.Second)}},
 		"variable, shared at one time":  {"the first by name counts", mark.EnvVars, nil, edits{behind(0, "STAKATER_A_B_SECRET", sum)}, []mark.Entry{entry(sec("a-b"), sum, 0), entry(sec("a.b"), other, 0)}},
 		"variable without a hash":       {"content without a hash has no mark, and neither has that of another cluster", mark.EnvVars, nil, nil, []mark.Entry{entry(cm("c"), "", 0), entry(reloader.Config{Cluster: "east", Kind: reloader.ConfigMap, Namespace: "ns", Name: "c"}, sum, 0)}},
 		"variable, gone":                {"the mark goes, and the others keep their order", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum), behind(1, "Z", "9"), behind(0, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(1, "Z", "9"), behind(0, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{gone(cm("c"), 0)}},
 		"variables, gone":               {"all of them", mark.EnvVars, edits{behind(0, "STAKATER_X_SECRET", sum), behind(0, "M", "1"), behind(0, "STAKATER_Y_SECRET", other)}, edits{behind(0, "M", "1")}, []mark.Entry{gone(sec("x"), 0), gone(sec("y"), 0)}},
-		"variable, own and gone":        {"somebody's own value stays", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, []mark.Entry{gone(cm("c"), 0)}},
-		"variable, shared, one gone":    {"a mark that another config shares stays", mark.EnvVars, edits{refersTo("a.b", "a-b"), behind(0, "STAKATER_A_B_SECRET", sum)}, edits{refersTo("a.b", "a-b"), behind(0, "STAKATER_A_B_SECRET", sum)}, []mark.Entry{gone(sec("a-b"), 0)}},
-		"variable, shared, one rolled":  {"what is there counts", mark.EnvVars, edits{behind(0, "STAKATER_A_B_SECRET", sum)}, edits{behind(0, "STAKATER_A_B_SECRET", other)}, []mark.Entry{gone(sec("a-b"), 0), entry(sec("a.b"), other, time.Hour)}},
-		"variable, shared, both gone":   {"it goes", mark.EnvVars, edits{refersTo("a.b", "a-b"), behind(0, "STAKATER_A_B_SECRET", sum)}, edits{refersTo("a.b", "a-b")}, []mark.Entry{gone(sec("a-b"), 0), gone(sec("a.b"), 0)}},
 
-		"annotation, new":                 {"with the container that uses the config", mark.Annotations, nil, edits{from(cm("c"), sum, "second")}, []mark.Entry{entry(cm("c"), sum, 0)}},
-		"annotation next to others":       {"those stay", mark.Annotations, edits{annotated("other", "1")}, edits{annotated("other", "1"), from(sec("s"), sum, "first")}, []mark.Entry{entry(sec("s"), sum, 0)}},
-		"annotation, several":             {"the newest counts", mark.Annotations, nil, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(sec("s"), other, 0), entry(cm("c"), sum, time.Minute)}},
-		"annotation, several of one time": {"the first by name counts", mark.Annotations, nil, edits{from(cm("c"), sum, "second")}, []mark.Entry{entry(sec("s"), other, 0), entry(cm("c"), sum, 0)}},
-		"annotation, current":             {"nothing is written, also if the time would differ", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(cm("c"), sum, "second")}, []mark.Entry{entry(cm("c"), sum, -time.Hour)}},
-		"annotation, newest is current":   {"the other one is still to be written", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(cm("c"), sum, -time.Hour), entry(sec("s"), other, 0)}},
-		"annotation, gone":                {"the hash of nothing", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(cm("c"), mark.DeletedValue, "second")}, []mark.Entry{gone(cm("c"), 0)}},
+		"annotation, several":           {"the newest counts", mark.Annotations, nil, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(sec("s"), other, 0), entry(cm("c"), sum, time.Minute)}},
+		"annotation, current":           {"nothing is written, also if the time would differ", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(cm("c"), sum, "second")}, []mark.Entry{entry(cm("c"), sum, -time.Hour)}},
+		"annotation, newest is current": {"the other one is still to be written", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(cm("c"), sum, -time.Hour), entry(sec("s"), other, 0)}},
+		"annotation, gone":              {"the hash of nothing", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(cm("c"), mark.DeletedValue, "second")}, []mark.Entry{gone(cm("c"), 0)}},
 
 		"sap":                    {"one annotation", dialect.SAP().Mark, nil, edits{annotated(dialect.SAPHashKey, sha256A)}, []mark.Entry{entry(cm("c"), sha256A, 0), entry(sec("s"), sha256A, 0)}},
-		"wave":                   {"in place of the old", dialect.Wave().Mark, edits{annotated(dialect.WaveHashKey, sum)}, edits{annotated(dialect.WaveHashKey, sha256A)}, []mark.Entry{entry(cm("c"), sha256A, 0)}},
 		"wave, gone":             {"the hash is of what is left", dialect.Wave().Mark, nil, edits{annotated(dialect.WaveHashKey, sha256A)}, []mark.Entry{{Config: cm("c"), Value: sha256A, Gone: true}}},
 		"collaborne":             {"in the first container, not in the one that uses it", dialect.Collaborne().Mark, nil, edits{behind(0, "_RELOADER_CONFIGMAP_MY_APP_CONF", sum)}, []mark.Entry{entry(cm("my-app.conf"), sum, 0)}},
 		"collaborne, somewhere":  {"where it is", dialect.Collaborne().Mark, edits{behind(1, "_RELOADER_SECRET_C", sum)}, edits{behind(1, "_RELOADER_SECRET_C", other)}, []mark.Entry{entry(sec("c"), other, 0)}},
-		"collaborne, own":        {"somebody's own value stays", dialect.Collaborne().Mark, edits{behind(1, "_RELOADER_SECRET_C", "hunter2")}, edits{behind(1, "_RELOADER_SECRET_C", "hunter2")}, []mark.Entry{entry(sec("c"), sum, 0)}},
 		"collaborne, gone":       {"the hash of nothing", dialect.Collaborne().Mark, edits{behind(0, "_RELOADER_SECRET_C", sum)}, edits{behind(0, "_RELOADER_SECRET_C", mark.DeletedValue)}, []mark.Entry{gone(sec("c"), 0)}},
-		"fabric8":                {"in every container", dialect.Fabric8().Mark, nil, edits{behind(0, "FABRIC8_B_C_CONFIGMAP", fabricA), ahead(1, "FABRIC8_B_C_CONFIGMAP", fabricA)}, []mark.Entry{entry(cm("b.c"), fabricA, 0)}},
 		"fabric8, new container": {"gets it, too", dialect.Fabric8().Mark, edits{behind(1, "FABRIC8_C_CONFIGMAP", fabricA)}, edits{behind(1, "FABRIC8_C_CONFIGMAP", fabricB), behind(0, "FABRIC8_C_CONFIGMAP", fabricB)}, []mark.Entry{entry(cm("c"), fabricB, 0)}},
 		"fabric8, own":           {"in one container is enough", dialect.Fabric8().Mark, edits{behind(1, "FABRIC8_C_CONFIGMAP", "hunter2")}, edits{behind(1, "FABRIC8_C_CONFIGMAP", "hunter2")}, []mark.Entry{entry(cm("c"), fabricA, 0)}},
 		"trigger":                {"by kind and name", dialect.Trigger().Mark, edits{annotated("a", "b")}, edits{annotated("a", "b"), annotated("trigger.k8s.io/secret-c-last-hash", sum), annotated("trigger.k8s.io/configMap-d-last-hash", other)}, []mark.Entry{entry(sec("c"), sum, 0), entry(cm("d"), other, 0)}},
 		"trigger, long name":     {"the longest key, and none that is too long", dialect.Trigger().Mark, nil, edits{annotated("trigger.k8s.io/configMap-"+longest+"-last-hash", sum)}, []mark.Entry{entry(cm(longest), sum, 0), entry(cm(tooLong), sum, 0)}},
-		"own":                    {"once in each container that carries a config", mark.Own, nil, edits{behind(0, mark.HashEnv, "h"), ahead(1, mark.HashEnv, "h")}, []mark.Entry{entry(cm("c"), sum, 0), entry(sec("s"), "", 0), gone(sec("t"), 0)}},
-		"own, one container":     {"not in the others", mark.Own, nil, edits{ahead(1, mark.HashEnv, "h")}, []mark.Entry{entry(cm("c"), sum, 0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, want := deployment(c.has...), deployment(append(c.want, annotated(mark.HashKey, "h"))...)

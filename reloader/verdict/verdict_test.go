@@ -46,7 +46,6 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		Namespace: "ops",
 		Backlog:   reloader.Backlog{Freeze: &reloader.Pause{}, ControlProblem: "ConfigMap reroll-control cannot be read, so everything is frozen: line 1: unknown key"},
 	}
-	over := &reloader.ClusterStatus{Backlog: reloader.Backlog{Freeze: &reloader.Pause{Until: now.Add(-time.Hour)}}}
 	for name, tc := range map[string]struct {
 		record  func(*reloader.WorkloadRecord)
 		status  *reloader.ClusterStatus
@@ -61,16 +60,6 @@ func TestFaultsOfNewcomers(t *testing.T) {
 				r.Missing = []reloader.Missing{{Config: secret, Meant: "api-password, which the pod template uses"}}
 			},
 			state: MissingConfig, message: "Secret shop/api-pasword does not exist. Did you mean api-password, which the pod template uses?", next: "kubectl -n shop edit deployment/web",
-		},
-		"not created": {
-			record: func(r *reloader.WorkloadRecord) { r.Missing = []reloader.Missing{{Config: secret, Required: true}} },
-			state:  MissingConfig, message: "No pod of the workload starts without it.", next: "kubectl -n shop get secret",
-		},
-		"key misspelt": {
-			record: func(r *reloader.WorkloadRecord) {
-				r.Missing = []reloader.Missing{{Config: secret, Keys: []string{"tokn"}, Meant: "token, which it has"}}
-			},
-			state: MissingConfig, message: `Secret shop/api-pasword has no key "tokn". Did you mean token, which it has?`, next: "kubectl -n shop edit deployment/web",
 		},
 		"a pattern of another grammar": {
 			record: func(r *reloader.WorkloadRecord) {
@@ -90,10 +79,6 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			state: MissingConfig, message: "Secret platform/api-pasword does not exist, or is not shared with namespace shop.",
 			next: "kubectl -n platform annotate secret/api-pasword reroll.dev/share-with=shop",
 		},
-		"config ignored": {
-			record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonIgnored },
-			state:  UpToDate, message: "The last change rolled nothing: the workload ignores the config",
-		},
 		"dry run": {
 			record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonDryRun },
 			state:  NotRolled, message: "The last change rolled nothing: the workload would have been rolled; this is a dry run (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). Set dryRun: false",
@@ -109,18 +94,6 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			record: func(r *reloader.WorkloadRecord) { r.Problems = []string{"a: bad pattern", "b: bad pattern"} },
 			state:  Invalid, message: "a: bad pattern. And 1 more faults.", next: "kubectl -n shop edit deployment/web",
 		},
-		"own key misspelt": {
-			record: func(r *reloader.WorkloadRecord) {
-				r.Edges, r.Problems = nil, []string{`"reroll.dev/atuo": did you mean reroll.dev/auto?`}
-			},
-			state: Invalid, message: `did you mean reroll.dev/auto? Nothing will roll.`, next: "kubectl -n shop edit deployment/web",
-		},
-		"no right to read": {
-			record: func(r *reloader.WorkloadRecord) {
-				r.Missing = []reloader.Missing{{Config: secret, Unreadable: "secrets is forbidden"}}
-			},
-			state: Unreadable, message: "Secret shop/api-pasword cannot be read, so its changes go unnoticed: secrets is forbidden.", next: "reroll check",
-		},
 		"nothing to read": {
 			record: func(r *reloader.WorkloadRecord) { r.Missing = []reloader.Missing{{Unreadable: "a list failed"}} },
 			state:  Unreadable, message: "a list failed", next: "reroll check",
@@ -134,60 +107,39 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			state: Unreadable, message: "it cannot be followed: no followers, so its changes go unnoticed.", next: "reroll get clusters",
 		},
 		"uses no config":        {record: func(r *reloader.WorkloadRecord) { r.Edges = nil }, state: NoConfigs, message: "ask for no ConfigMap or Secret", next: "kubectl -n shop get deployment/web -o yaml"},
-		"patch refused":         {record: hold(reloader.ReasonRefused, "quota exceeded", time.Time{}), state: Failed, message: "quota exceeded", next: "reroll retry shop/Deployment/web"},
 		"frozen":                {record: hold(reloader.ReasonFrozen, "release in progress", now.Add(time.Hour)), status: frozen, state: Frozen, message: `All reloads are frozen ("release in progress") by alice since 2026-11-21 11:00:00 UTC until 2026-11-21 13:00:00 UTC.`, next: "reroll resume -A"},
-		"frozen a second ago":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: frozen, state: Frozen, message: "until 2026-11-21 13:00:00 UTC", next: "reroll resume -A"},
 		"frozen, nothing waits": {record: func(*reloader.WorkloadRecord) {}, status: frozen, state: UpToDate, message: "until 2026-11-21 13:00:00 UTC. The next change waits.", next: "reroll resume -A"},
-		"freeze is over":        {record: func(r *reloader.WorkloadRecord) { r.Edges[0].Pending = "c-1" }, status: over, state: Pending, message: "debounce window"},
 		"reloading":             {record: hold(reloader.ReasonReloading, "http: 1 of 2 pods have answered", now.Add(time.Minute)), state: Pending, message: "is reloading in its running pods: http: 1 of 2 pods have answered. It continues at 2026-11-21 12:01:00 UTC."},
 		"reload failed":         {record: hold(reloader.ReasonReloadFailed, "pod web-1: answered with status 500", time.Time{}), state: Failed, message: "could not reload in its running pods", next: "reroll retry shop/Deployment/web"},
 		"reloaded": {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].How = "http", reloader.ReasonVerified }, state: UpToDate, message: "runs with the newest content: it reloaded in its running pods without a restart, and each pod proved that (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). " +
 			"A change of Secret shop/api-pasword would reach its running pods without a restart (strategy http)."},
 		"restarts":           {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].Restarts = "exec", "it is used as env" }, state: UpToDate, message: "A change of Secret shop/api-pasword would restart its pods: it is used as env."},
 		"paused by operator": {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
-		"frozen elsewhere": {
-			record: hold(reloader.ReasonFrozen, "sale", time.Time{}),
-			status: &reloader.ClusterStatus{Namespace: "ops", Backlog: reloader.Backlog{Freeze: &reloader.Pause{}}},
-			state:  Frozen, message: `All reloads are frozen ("sale") until they are resumed.`, next: "reroll resume -A --reroll-namespace ops",
-		},
 		"frozen by what cannot be read": {
 			record: hold(reloader.ReasonFrozen, "ConfigMap reroll-control cannot be read", time.Time{}), status: unread,
 			state: Frozen, message: "ConfigMap reroll-control cannot be read, so everything is frozen: line 1: unknown key.", next: "kubectl -n ops edit configmap reroll-control",
-		},
-		"nothing waits, and it cannot be read": {
-			record: func(*reloader.WorkloadRecord) {}, status: unread, state: UpToDate,
-			message: "everything is frozen: line 1: unknown key. The next change waits.", next: "kubectl -n ops edit configmap reroll-control",
-		},
-		"paused, elsewhere": {
-			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), status: &reloader.ClusterStatus{Namespace: "ops"},
-			state: Held, message: "held back by a pause in reroll-control: sale.", next: "reroll resume -n shop --reroll-namespace ops",
 		},
 		"paused by its label": {
 			record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)),
 			status: &reloader.ClusterStatus{Backlog: reloader.Backlog{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}}},
 			state:  Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l 'app=web'`,
 		},
-		"outside the window":   {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
-		"a window never opens": {record: hold(reloader.ReasonOutsideWindow, "", time.Time{}), state: Held, message: "no maintenance window ever opens", next: "reroll reload shop/Deployment/web"},
-		"flapping":             {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "its config keeps changing", next: "reroll get reloads"},
-		"rate limit":           {record: hold(reloader.ReasonLimited, "", now.Add(time.Minute)), state: Held, message: "It continues at 2026-11-21 12:01:00 UTC."},
-		"pods wait for a key":  {record: hold(reloader.ReasonMissingConfig, "no pod starts without Secret/shop/gone", time.Time{}), state: MissingConfig, message: "The workload waits: no pod starts without Secret/shop/gone."},
-		"Deployment paused":    {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
-		"scaled to zero":       {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "No pod runs: the workload has no replicas. The next pods start with the newest content"},
-		"pods do not start":    {record: rollout(reloader.ReasonStalled, "its progress deadline is exceeded"), state: Stalled, message: "its progress deadline is exceeded", next: "kubectl -n shop describe deployment/web"},
+		"outside the window":  {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
+		"flapping":            {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "its config keeps changing", next: "reroll get reloads"},
+		"pods wait for a key": {record: hold(reloader.ReasonMissingConfig, "no pod starts without Secret/shop/gone", time.Time{}), state: MissingConfig, message: "The workload waits: no pod starts without Secret/shop/gone."},
+		"Deployment paused":   {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
+		"scaled to zero":      {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "No pod runs: the workload has no replicas. The next pods start with the newest content"},
+		"pods do not start":   {record: rollout(reloader.ReasonStalled, "its progress deadline is exceeded"), state: Stalled, message: "its progress deadline is exceeded", next: "kubectl -n shop describe deployment/web"},
 		"undone": {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Rollout = &reloader.Rollout{Result: reloader.ReasonOvertaken, StartedAt: now, EndedAt: now, Undone: true}
 			},
 			state: NotRolledOut, message: "another client removed the mark at 2026-11-21 12:00:00 UTC, before the rollout completed", next: "reroll reload shop/Deployment/web",
 		},
-		"overtaken":          {record: rollout(reloader.ReasonOvertaken, "its template was changed again"), state: UpToDate, message: "runs with the newest content"},
-		"rolling":            {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "Reroll rolled the workload at 2026-11-21 12:00:00 UTC, and the rollout is under way.", next: "kubectl -n shop rollout status deployment/web"},
-		"just opted in":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = "" }, state: Pending, message: "not recorded yet", next: "reroll check"},
-		"never changed":      {record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
-		"dispatcher down":    {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; the record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll check"},
-		"down, not opted in": {silence: 2 * time.Minute, state: Unreachable, message: "nothing is on record", next: "reroll check"},
-		"all is well":        {record: func(*reloader.WorkloadRecord) {}, state: UpToDate, message: "runs with the newest content"},
+		"rolling":         {record: rollout(reloader.ReasonRolling, ""), state: Rolling, message: "Reroll rolled the workload at 2026-11-21 12:00:00 UTC, and the rollout is under way.", next: "kubectl -n shop rollout status deployment/web"},
+		"just opted in":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = "" }, state: Pending, message: "not recorded yet", next: "reroll check"},
+		"never changed":   {record: func(r *reloader.WorkloadRecord) { r.Edges[0].How = reloader.ReasonBaseline }, state: UpToDate, message: "Nothing has changed since Reroll first saw it"},
+		"dispatcher down": {record: func(*reloader.WorkloadRecord) {}, silence: 2 * time.Minute, state: Unreachable, message: "no status for 2m0s; the record of this workload is as of 2026-11-21 12:00:00 UTC", next: "reroll check"},
 	} {
 		if tc.status == nil {
 			tc.status = &reloader.ClusterStatus{}
@@ -280,12 +232,9 @@ func TestRemedy(t *testing.T) {
 		{"Rollout", workload.WhyPaused, "kubectl argo rollouts -n shop resume web"},
 		{"DeploymentConfig", workload.WhyPaused, "oc -n shop rollout resume dc/web"},
 		{"DeploymentConfig", workload.WhyManual, "oc -n shop rollout latest dc/web"},
-		{"StatefulSet", workload.WhyOnDelete, "kubectl -n shop get pods -L controller-revision-hash"},
 		{"DaemonSet", "something else", "kubectl -n shop rollout status daemonset/web"},
-		{"Rollout", "it is paused between two steps", "kubectl argo rollouts -n shop status web"},
 		{"Job", "something else", "kubectl -n shop describe job/web"},
 		{"Deployment", workload.WhyEmpty, ""},
-		{"Job", workload.WhySuspend, ""},
 	} {
 		r := record(rollout(reloader.ReasonWaitingForOperator, c.why))
 		got := Judge(Case{Workload: reloader.WorkloadRef{Kind: c.kind, Namespace: "shop", Name: "web"}, Record: r, Now: now})
@@ -324,11 +273,8 @@ func TestBlind(t *testing.T) {
 	}{
 		"a policy without Secrets":             {"audit", quiet("silent", reloader.Secret, time.Time{}), asOf + "no audit event of a Secret has come since the dispatcher started.", "reroll audit check"},
 		"a feed that ended":                    {"audit", quiet("silent", reloader.Secret, now), asOf + "the last audit event of a Secret came at 2026-11-21 12:00:00 UTC.", "reroll audit check"},
-		"not heard yet":                        {"audit", quiet("waiting", reloader.Secret, time.Time{}), asOf + "no audit event of a Secret has come since the dispatcher started.", ""},
 		"no canaries, and a feed that is lost": {"audit", nil, asOf + "no audit event has come since the dispatcher started.", "reroll audit check"},
 		"another kind":                         {"audit", quiet("silent", reloader.ConfigMap, time.Time{}), "", ""},
-		"all kinds are heard":                  {"audit", []reloader.FeedStatus{{State: "heard", LastAt: now}}, "", ""},
-		"beside a watch":                       {"auto", quiet("notSetUp", reloader.Secret, time.Time{}), "", ""},
 	} {
 		c := Case{
 			Cluster: "local", Workload: web, Record: record(func(*reloader.WorkloadRecord) {}), Now: now,

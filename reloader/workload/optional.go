@@ -122,24 +122,21 @@ type deploymentConfig struct {
 // changeTrigger starts a rollout whenever the template has changed.
 const changeTrigger = "ConfigChange"
 
-// stalledReasons are those of the condition Progressing of a failed rollout of a DeploymentConfig.
-var stalledReasons = map[string]string{
-	deadlineExceeded:                   whyDeadline,
-	"RolloutCancelled":                 "its rollout was cancelled",
-	"ReplicationControllerCreateError": "its ReplicationController cannot be created",
-}
-
 func (o *deploymentConfig) progress() Progress {
 	manual := o.Spec.Triggers != nil
 	for _, t := range o.Spec.Triggers {
 		manual = manual && t.Type != changeTrigger
+	}
+	stalled := conditionReason(o.Status, "Progressing")
+	if stalled != "" {
+		stalled = "its rollout has failed: " + stalled
 	}
 	count := func(field string) int32 { return int32(number(o.Status, field)) }
 	progress := pods{
 		observed: number(o.Status, "observedGeneration") >= o.Generation, wanted: o.Spec.Replicas,
 		total: count("replicas"), updated: count("updatedReplicas"), available: count("availableReplicas"),
 		waits:   cmp.Or(when(o.Spec.Paused, WhyPaused), when(manual, WhyManual)),
-		stalled: stalledReasons[conditionReason(o.Status, "Progressing")],
+		stalled: stalled,
 	}.progress()
 	progress.Manual = when(manual, WhyManual)
 	progress.Revision, progress.Timed = strconv.FormatInt(number(o.Status, "latestVersion"), 10), true

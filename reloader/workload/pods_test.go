@@ -37,14 +37,13 @@ func TestPodOf(t *testing.T) {
 		pod    *corev1.Pod
 		want   workload.Pod
 	}{
-		"running":    {"what an init container made of its configs is in use", pod(ended, running), workload.Pod{Current: true, Containers: starts(noon, noon)}},
-		"sidecar":    {"a sidecar is an init container that goes on", pod(running, running), workload.Pod{Current: true, Containers: starts(noon, noon)}},
-		"starting":   {"the containers read their configs later", pod(running, waiting), workload.Pod{Current: true, Stuck: "container main: CrashLoopBackOff", Containers: starts(noon, never)}},
-		"restarting": {"what the container had read it reads again", pod(ended, ended), workload.Pod{Current: true, Containers: starts(noon, never)}},
-		"new":        {"the kubelet has not seen it", pod(corev1.ContainerState{}, corev1.ContainerState{}), workload.Pod{Current: true, Containers: starts(never, never)}},
-		"going":      {"it may run for a while", going, workload.Pod{Current: true, Going: true, Containers: starts(noon, noon)}},
-		"failed":     {"nothing of it runs", failed, workload.Pod{Current: true, Ended: true, Containers: starts(noon, never)}},
-		"succeeded":  {"nothing of it runs", succeeded, workload.Pod{Current: true, Ended: true, Containers: starts(noon, never)}},
+		"running":   {"what an init container made of its configs is in use", pod(ended, running), workload.Pod{Current: true, Containers: starts(noon, noon)}},
+		"sidecar":   {"a sidecar is an init container that goes on", pod(running, running), workload.Pod{Current: true, Containers: starts(noon, noon)}},
+		"starting":  {"the containers read their configs later", pod(running, waiting), workload.Pod{Current: true, Stuck: "container main: CrashLoopBackOff", Containers: starts(noon, never)}},
+		"new":       {"the kubelet has not seen it", pod(corev1.ContainerState{}, corev1.ContainerState{}), workload.Pod{Current: true, Containers: starts(never, never)}},
+		"going":     {"it may run for a while", going, workload.Pod{Current: true, Going: true, Containers: starts(noon, noon)}},
+		"failed":    {"nothing of it runs", failed, workload.Pod{Current: true, Ended: true, Containers: starts(noon, never)}},
+		"succeeded": {"nothing of it runs", succeeded, workload.Pod{Current: true, Ended: true, Containers: starts(noon, never)}},
 	} {
 		w := &workload.Workload{Kind: "Deployment"}
 		if diff := cmp.Diff(test.want, w.PodOf(test.pod)); diff != "" {
@@ -137,7 +136,6 @@ func TestOwns(t *testing.T) {
 		"of an adopted ReplicaSet":   {"Deployment", "ReplicaSet", "handmade", "rs", map[string]string{"pod-template-hash": "5d4f"}, open},
 		"with a forged hash":         {"Deployment", "ReplicaSet", "web-api-5d4f", "rs", map[string]string{"pod-template-hash": "api-5d4f"}, open},
 		"of nothing":                 {"Deployment", "", "", "", map[string]string{"pod-template-hash": "5d4f"}, no},
-		"of a Rollout":               {"Rollout", "ReplicaSet", "web-5d4f", "rs", map[string]string{"rollouts-pod-template-hash": "5d4f"}, yes},
 		"of a DeploymentConfig":      {"DeploymentConfig", "ReplicationController", "web-3", "rc", map[string]string{"deployment": "web-3"}, yes},
 	} {
 		w := &workload.Workload{Kind: test.kind, ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u"}}

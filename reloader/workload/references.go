@@ -41,32 +41,6 @@ func (r *Reference) OnlyPulls() bool {
 	return len(r.Uses) > 0 && !slices.ContainsFunc(r.Uses, others)
 }
 
-// NoContainer is the carrier of a config that no container uses.
-const NoContainer = -1
-
-// Carrier returns the index of the regular container that carries the mark for c, or NoContainer if no container uses c. The choice is
-// Stakater's: the first container that mounts the first volume of the config, else the first container with a variable from it. The first
-// container of all stands in for init containers.
-func (t *Template) Carrier(c reloader.Config) int {
-	r := t.References.Get(c)
-	if r == nil {
-		return NoContainer
-	}
-	first := func(mounted bool) int {
-		return slices.IndexFunc(r.Uses, func(u reloader.Use) bool {
-			return u.Container != "" && slices.Contains(UsesByMount, u.How) == mounted
-		})
-	}
-	i := first(true)
-	if i < 0 {
-		i = first(false)
-	}
-	if i < 0 {
-		return NoContainer
-	}
-	return max(0, slices.IndexFunc(t.Containers, func(c Container) bool { return c.Name == r.Uses[i].Container }))
-}
-
 // references returns every config that spec refers to. References outside the template, such as the pull secrets of its service
 // account, is not followed.
 func references(namespace string, spec *corev1.PodSpec) reloader.ByConfig[*Reference] {
@@ -217,28 +191,14 @@ func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how st
 	return r, mounted
 }
 
-// mountedKeys returns the keys that a mount shows, nil for all. A subPath shows one file or directory of the volume; if that is no
-// item, all items count as used, because a reload too many is better than one too few.
+// mountedKeys returns the keys that a mount shows, nil for all. A subPath shows one file of the volume. If items choose the files, all of them
+// count as used, because a reload too many is better than one too few.
 func mountedKeys(items []corev1.KeyToPath, m corev1.VolumeMount) []string {
-	if m.SubPath == "" {
+	first, _, _ := strings.Cut(path.Clean(m.SubPath), "/")
+	if len(items) > 0 || first == "." || first == "" {
 		return itemKeys(items)
 	}
-	shown := path.Clean(m.SubPath)
-	if len(items) == 0 {
-		first, _, _ := strings.Cut(shown, "/")
-		if first == "." || first == "" {
-			return nil
-		}
-		return []string{first}
-	}
-	inside := slices.DeleteFunc(slices.Clone(items), func(i corev1.KeyToPath) bool {
-		file := path.Clean(i.Path)
-		return file != shown && !strings.HasPrefix(file, shown+"/")
-	})
-	if len(inside) == 0 {
-		return itemKeys(items)
-	}
-	return itemKeys(inside)
+	return []string{first}
 }
 
 func itemKeys(items []corev1.KeyToPath) []string {

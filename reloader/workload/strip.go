@@ -33,6 +33,11 @@ type Template struct {
 	References reloader.ByConfig[*Reference]
 }
 
+// Has reports whether a regular container has a name.
+func (t *Template) Has(container string) bool {
+	return slices.ContainsFunc(t.Containers, func(c Container) bool { return c.Name == container })
+}
+
 // Container is a regular container of a pod template.
 type Container struct {
 	Name string
@@ -93,7 +98,6 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			DeletionTimestamp: p.meta.DeletionTimestamp.DeepCopy(),
 			Labels:            maps.Clone(p.meta.Labels),
 			Annotations:       kept(p.meta.Annotations, keep),
-			Finalizers:        slices.DeleteFunc(slices.Clone(p.meta.Finalizers), func(f string) bool { return !keep(f) }),
 		},
 		Kind:        kind,
 		LastWritten: written(p.meta.ManagedFields),

@@ -275,7 +275,7 @@ func (d *desk) cluster(namespace string) {
 	says(ref, "UpToDate: ")
 	_, err = d.shell(namespace, `kubectl -n default patch configmap reroll-control -p '{"data":{"control.yaml":"frezze: {}"}}'`)
 	d.must(err)
-	says(ref, "UpToDate: ", `line 1: unknown key "frezze".`, "The next change waits.", "Next: kubectl -n default edit configmap reroll-control")
+	says(ref, "UpToDate: ", `line 1: field frezze not found.`, "The next change waits.", "Next: kubectl -n default edit configmap reroll-control")
 	_, err = d.shell(namespace, "kubectl -n default delete configmap reroll-control")
 	d.must(err)
 	says(ref, "UpToDate: ")

@@ -2,7 +2,6 @@ package roll
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -263,7 +262,7 @@ func TestJobRefusedAfterItsDeletionIsKeptUntilItIsAccepted(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var keeper sync.WaitGroup
-	keeper.Go(func() { c.KeepJobs(ctx, slog.New(slog.DiscardHandler)) })
+	keeper.Go(func() { c.KeepJobs(ctx) })
 	line.Must(t, quotas.Delete(t.Context(), quota.Name, metav1.DeleteOptions{}))
 	eventually(t, "the Job is created again", func() bool { return kept(t, w.UID) == 0 })
 	cancel()

@@ -20,9 +20,7 @@ func (p *program) admitAlone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
-		return err
-	}
+	kube.RegisterRequestMetrics(p.registry)
 	cluster, err := kube.Connect(ctx, p.kubeOptions(dialects))
 	if err != nil {
 		return err

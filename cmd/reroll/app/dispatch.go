@@ -26,9 +26,7 @@ func (p *program) dispatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := kube.RegisterRequestMetrics(p.registry); err != nil {
-		return err
-	}
+	kube.RegisterRequestMetrics(p.registry)
 	cluster, err := kube.Connect(ctx, p.kubeOptions(dialects))
 	if err != nil {
 		return err
@@ -120,7 +118,7 @@ func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
 // newDispatcher makes the dispatcher and starts those who tell about its reloads.
 func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) (*dispatcher.Dispatcher, error) {
 	s := p.settings
-	tell := announcer{Announcer: kube.NewAnnouncer(cluster, p.logger, p.registry)}
+	tell := announcer{Announcer: kube.NewAnnouncer(cluster, p.registry)}
 	p.start("announcer", tell.Run)
 	if s.Notifications.URL != "" {
 		alerts, err := notify.NewAlerts(notify.AlertOptions{
@@ -163,9 +161,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 // lead runs the dispatcher while this replica holds the Lease. A replica that loses it ends: the state that it has in memory is not to
 // be trusted any more, and a new process loads it again.
 func (p *program) lead(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
-	return cluster.Lead(ctx, kube.LeaseOptions{
-		Namespace: p.settings.Pod.Namespace, Identity: p.settings.Pod.Name, Logger: p.logger, Registerer: p.registry,
-	}, func(ctx, term context.Context) error {
+	return cluster.Lead(ctx, p.settings.Pod.Name, p.registry, func(ctx, term context.Context) error {
 		if err := p.runDispatcher(ctx, term, cluster, d); err != nil {
 			return err
 		}
@@ -200,7 +196,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 		}
 	})
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
-	hints.Go(func() { cluster.KeepJobs(ctx, p.logger) })
+	hints.Go(func() { cluster.KeepJobs(ctx) })
 	hints.Go(func() { p.queue.KeepRecords(ctx, func() { p.storeAgain(ctx, cluster, d) }) })
 	if p.settings.Watches() {
 		hints.Go(func() { p.watchConfigs(ctx, cluster, d) })

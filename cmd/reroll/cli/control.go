@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
@@ -53,7 +54,7 @@ func (p *pausing) check() error {
 	if p.namespace == "" && !p.everywhere {
 		return usagef("--namespace or --all-namespaces is required")
 	}
-	if _, err := control.ParseSelector(p.selector); err != nil {
+	if _, err := labels.Parse(p.selector); err != nil {
 		return usagef("--selector: %w", err)
 	}
 	return p.checkFormat()

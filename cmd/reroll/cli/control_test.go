@@ -187,7 +187,7 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
 		"a pause in advance":      {args: "pause -n shop --force", objects: []string{ours}},
 		"a pause elsewhere":       {args: "pause -A", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
-		"beside another document": {args: "pause -A", document: "frezze: {}", objects: []string{ours}, refusal: `line 1: unknown key "frezze"`},
+		"beside another document": {args: "pause -A", document: "frezze: {}", objects: []string{ours}, refusal: `line 1: field frezze not found`},
 		"nothing is paused":       {args: "resume -n shop", objects: []string{ours}, refusal: "found no pause of all workloads in shop. List the pauses with: reroll status --kubeconfig "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/reroll-dev/reroll/api"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
-	"github.com/reroll-dev/reroll/reloader/control"
 )
 
 // The parts of the process.
@@ -54,7 +53,7 @@ func (s Selector) Labels() labels.Selector {
 
 // Parse reads requirements, which all hold.
 func (s *Selector) Parse(texts []string) (err error) {
-	s.chosen, err = control.ParseSelector(strings.Join(texts, ","))
+	s.chosen, err = labels.Parse(strings.Join(texts, ","))
 	return err
 }
 
