@@ -129,13 +129,12 @@ func TestRequestsAreCountedByPattern(t *testing.T) {
 }
 
 func TestServerLimits(t *testing.T) {
-	limits := DefaultLimits()
-	server := HTTPServer(chi.NewMux(), limits, slog.New(slog.DiscardHandler))
+	server := HTTPServer(chi.NewMux(), slog.New(slog.DiscardHandler))
 	if server.ReadHeaderTimeout <= 0 || server.ReadTimeout <= 0 || server.WriteTimeout <= 0 || server.IdleTimeout <= 0 || server.MaxHeaderBytes <= 0 {
-		t.Errorf("a limit is missing: %+v", limits)
+		t.Errorf("a limit is missing: %+v", server)
 	}
 	w := httptest.NewRecorder()
-	server.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("a", int(limits.MaxBodyBytes)+1))))
+	server.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("a", maxBodyBytes+1))))
 	if w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body that is too large: got %d", w.Code)
 	}

@@ -40,7 +40,7 @@ func (p *program) answer(context.Context) error {
 		}
 		return nil
 	})
-	return p.listenAPI(api.HTTPServer(handler, api.DefaultLimits(), p.logger))
+	return p.listenAPI(api.HTTPServer(handler, p.logger))
 }
 
 // listenAPI serves the API, over TLS if it has a certificate.
