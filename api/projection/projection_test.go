@@ -225,14 +225,6 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 	}
 }
 
-func TestKeepsNoFingerprintsOfKeys(t *testing.T) {
-	p := New(Limits{})
-	p.AddChange(1, change("c", "u"))
-	if c, _ := changeNamed(p, "c"); c.Old.Keys != nil || c.New.Keys != nil || c.New.Sum != "0b" {
-		t.Errorf("kept %+v", c)
-	}
-}
-
 func TestWorkloads(t *testing.T) {
 	p := New(Limits{})
 	key := func(cluster, kind, namespace, name string) WorkloadKey {
