@@ -139,21 +139,13 @@ func TestExamplesAreAnswers(t *testing.T) {
 	}
 }
 
-// TestDocsPage: it tells of every operation, leads nowhere that is not there, and needs nothing from elsewhere.
+// TestDocsPage: it needs nothing from elsewhere, and leads nowhere that is not there.
 func TestDocsPage(t *testing.T) {
 	f := newFixture(t)
 	w := f.get(t, "/docs")
 	page := w.Body.String()
 	if w.Code != http.StatusOK || w.Header().Get("Content-Security-Policy") != ui.Policy || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 		t.Fatalf("%d %v", w.Code, w.Header())
-	}
-	for _, o := range operationsOf(t, f) {
-		if !strings.Contains(page, "<code>"+o.method+" "+o.path+"</code>") {
-			t.Errorf("nothing about %s %s", o.method, o.path)
-		}
-	}
-	if said := reloader.ReasonReloaded.Says(); !strings.Contains(page, "The workload "+said+".") {
-		t.Errorf("nothing about reasons, such as: %s", said)
 	}
 	for _, link := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		id, inside := strings.CutPrefix(link[1], "#")
