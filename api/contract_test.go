@@ -93,10 +93,8 @@ func TestAnswersHideKeyFingerprints(t *testing.T) {
 }
 
 func TestBeforeCatchingUp(t *testing.T) {
-	f := newFixture(t)
-	f.records = projection.New(projection.Limits{})
+	f := newFixtureAt(t, projection.New(projection.Limits{}))
 	f.records.AddChange(1, aChange(1))
-	f.handler = handlerOver(t, f.records)
 	if page := list[view.ChangeRow](t, f, "/api/v1/changes"); len(page.Items) != 1 || len(page.Warnings) != 1 {
 		t.Errorf("want what is there, and a warning: %+v", page)
 	}

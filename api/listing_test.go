@@ -143,7 +143,7 @@ func workloadID(w view.Workload) string {
 }
 
 func TestCursorOfDroppedRecordsIsGone(t *testing.T) {
-	f := newFixtureWith(t, projection.Limits{Reloads: 10, Changes: 10})
+	f := newFixtureAt(t, projection.New(projection.Limits{Reloads: 10, Changes: 10}))
 	var reloads, changes string
 	for n := 1; n <= 16; n++ {
 		f.records.AddReload(uint64(n), aReload(n))

@@ -15,18 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"github.com/reroll-dev/reroll/api/projection"
 )
-
-func handlerOver(t testing.TB, records *projection.Projection) http.Handler {
-	t.Helper()
-	h, err := New(Options{Records: records, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
 
 func TestOnlyReading(t *testing.T) {
 	f := newFixture(t)
