@@ -157,7 +157,9 @@ func TestWorkloadsOfOtherNamespacesAreLeftOut(t *testing.T) {
 	reload := aReload(3)
 	reload.ID, reload.Workload, reload.Message = "r-bank", till.Workload, "of bank"
 	f.records.AddReload(9, reload)
-	f.records.PutCluster(aStatusWithoutPauses())
+	status := aStatus()
+	status.Pauses = nil
+	f.records.PutCluster(status)
 	one := `{"configs":[{"cluster":"local","kind":"ConfigMap","namespace":"shop","name":"settings"}]}`
 	questions := []struct{ method, target, body string }{
 		{http.MethodGet, "/api/v1/changes?namespace=shop", ""},
@@ -183,12 +185,6 @@ func TestWorkloadsOfOtherNamespacesAreLeftOut(t *testing.T) {
 			}
 		})
 	}
-}
-
-func aStatusWithoutPauses() reloader.ClusterStatus {
-	s := aStatus()
-	s.Pauses = nil
-	return s
 }
 
 // TestSightIsAskedOnce: rights are asked about for each namespace once, and for none if everything may be seen; without an answer there is none.

@@ -169,7 +169,7 @@ func TestStuckReaderIsDropped(t *testing.T) {
 func serve(t testing.TB, f *fixture) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = HTTPServer(f.handler, DefaultLimits(), slog.New(slog.DiscardHandler))
+	server.Config = HTTPServer(f.handler, slog.New(slog.DiscardHandler))
 	server.Start()
 	t.Cleanup(server.Close)
 	return server

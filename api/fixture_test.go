@@ -36,13 +36,11 @@ type fixture struct {
 	unchecked bool
 }
 
-func newFixture(t testing.TB) *fixture { return newFixtureWith(t, projection.Limits{}) }
-
-func newFixtureWith(t testing.TB, limits projection.Limits) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	records := projection.New(limits)
-	records.SetCaughtUp()
-	return newFixtureAt(t, records)
+	f := newFixtureAt(t, projection.New(projection.Limits{}))
+	f.records.SetCaughtUp()
+	return f
 }
 
 func newFixtureAt(t testing.TB, records *projection.Projection) *fixture {

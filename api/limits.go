@@ -8,31 +8,18 @@ import (
 	"time"
 )
 
-// Limits bounds what one client can take from a server. All limits of the API's and the operations server are here.
-type Limits struct {
-	// ReadHeaderTimeout and ReadTimeout bound how long a request may take to arrive, WriteTimeout how long its answer may take,
-	// and IdleTimeout how long a connection may wait for the next request.
-	ReadHeaderTimeout time.Duration
-	ReadTimeout       time.Duration
-	WriteTimeout      time.Duration
-	IdleTimeout       time.Duration
-	// MaxHeaderBytes bounds the request line and the headers together.
-	MaxHeaderBytes int
-	// MaxBodyBytes bounds a request's body.
-	MaxBodyBytes int64
-}
-
-// DefaultLimits returns the limits to use unless there is a reason for others.
-func DefaultLimits() Limits {
-	return Limits{
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    32 << 10,
-		MaxBodyBytes:      64 << 10,
-	}
-}
+// Limits on connections. All limits of the API's and the operations server are in this file.
+const (
+	// readHeaderTimeout and readTimeout bound how long a request may take to arrive, writeTimeout how long its answer may take,
+	// and idleTimeout how long a connection may wait for the next request.
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 10 * time.Second
+	writeTimeout      = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	// maxHeaderBytes bounds the request line and the headers together, maxBodyBytes a request's body.
+	maxHeaderBytes = 32 << 10
+	maxBodyBytes   = 64 << 10
+)
 
 // Limits on answers.
 const (
@@ -63,20 +50,20 @@ const (
 	nudgeEvery = time.Second
 )
 
-// HTTPServer returns a server for handler that keeps to limits and reports the faults of connections to logger. The caller sets
+// HTTPServer returns a server for handler that keeps to these limits and reports the faults of connections to logger. The caller sets
 // its address or listener, and serves. When it is shut down, streams end at once, so that it need not wait for them.
-func HTTPServer(handler http.Handler, limits Limits, logger *slog.Logger) *http.Server {
+func HTTPServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	ending, end := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler: limitBody(limits.MaxBodyBytes)(handler),
+		Handler: limitBody(handler),
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.Background(), endKey{}, ending.Done())
 		},
-		ReadHeaderTimeout: limits.ReadHeaderTimeout,
-		ReadTimeout:       limits.ReadTimeout,
-		WriteTimeout:      limits.WriteTimeout,
-		IdleTimeout:       limits.IdleTimeout,
-		MaxHeaderBytes:    limits.MaxHeaderBytes,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	server.RegisterOnShutdown(end)
@@ -91,16 +78,14 @@ func endOf(ctx context.Context) <-chan struct{} {
 	return end
 }
 
-// limitBody refuses a request that announces more than most bytes, and cuts one that sends more than that all the same.
-func limitBody(most int64) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.ContentLength > most {
-				writeProblem(w, http.StatusRequestEntityTooLarge, "The request's body is too large.")
-				return
-			}
-			r.Body = http.MaxBytesReader(w, r.Body, most)
-			next.ServeHTTP(w, r)
-		})
-	}
+// limitBody refuses a request that announces more than maxBodyBytes, and cuts one that sends more than that all the same.
+func limitBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > maxBodyBytes {
+			writeProblem(w, http.StatusRequestEntityTooLarge, "The request's body is too large.")
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
+		next.ServeHTTP(w, r)
+	})
 }

@@ -66,7 +66,7 @@ func newHub(t *testing.T, rights ...string) *fixture {
 			f.records.AddReload(n, r)
 			f.records.PutWorkload(w)
 		}
-		f.records.PutPosition(cluster, reloader.Position{Of: stateOf, Sequence: 1})
+		f.records.PutPosition(cluster, reloader.Position{Of: "STATE", Sequence: 1})
 	}
 	o := Options{Access: groups{door{allowed: everything}}, Logger: slog.New(slog.DiscardHandler)}
 	for _, line := range rights {
@@ -79,8 +79,6 @@ func newHub(t *testing.T, rights ...string) *fixture {
 	f.guardWith(t, o)
 	return f
 }
-
-const stateOf = "STATE"
 
 var hubLines = []string{"platform */*", "prod prod-*/*", "shop */shop", "one prod-1/shop", "one test-1/ban?", "other nowhere/*"}
 

@@ -15,18 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"github.com/reroll-dev/reroll/api/projection"
 )
-
-func handlerOver(t testing.TB, records *projection.Projection) http.Handler {
-	t.Helper()
-	h, err := New(Options{Records: records, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
 
 func TestOnlyReading(t *testing.T) {
 	f := newFixture(t)
@@ -129,13 +118,12 @@ func TestRequestsAreCountedByPattern(t *testing.T) {
 }
 
 func TestServerLimits(t *testing.T) {
-	limits := DefaultLimits()
-	server := HTTPServer(chi.NewMux(), limits, slog.New(slog.DiscardHandler))
+	server := HTTPServer(chi.NewMux(), slog.New(slog.DiscardHandler))
 	if server.ReadHeaderTimeout <= 0 || server.ReadTimeout <= 0 || server.WriteTimeout <= 0 || server.IdleTimeout <= 0 || server.MaxHeaderBytes <= 0 {
-		t.Errorf("a limit is missing: %+v", limits)
+		t.Errorf("a limit is missing: %+v", server)
 	}
 	w := httptest.NewRecorder()
-	server.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("a", int(limits.MaxBodyBytes)+1))))
+	server.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("a", maxBodyBytes+1))))
 	if w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body that is too large: got %d", w.Code)
 	}

@@ -48,14 +48,6 @@ type Backlog struct {
 	ControlProblem  string         `json:"controlProblem,omitempty" doc:"Why the ConfigMap reroll-control cannot be read, so that everything is frozen. Absent if it can."`
 }
 
-// Lag returns how old the oldest change was at that time that is still on its way to a workload; 0 if there was none.
-func (s ClusterStatus) Lag() time.Duration {
-	if s.OldestPendingAt.IsZero() {
-		return 0
-	}
-	return max(0, s.At.Sub(s.OldestPendingAt).Round(time.Millisecond))
-}
-
 // SourceStatus is what came from one source of hints.
 type SourceStatus struct {
 	Source Source    `json:"source" doc:"Where the hints came from." example:"audit"`

@@ -16,26 +16,15 @@ func TestConfigValidate(t *testing.T) {
 		config reloader.Config
 		valid  bool
 	}{
-		"configmap":         {"an ordinary name", reloader.Config{Kind: reloader.ConfigMap, Namespace: "ns", Name: "app"}, true},
-		"secret with dots":  {"a subdomain", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "my.app-config.v1"}, true},
-		"digits":            {"labels may start with a digit", reloader.Config{Kind: reloader.Secret, Namespace: "0", Name: "0.1"}, true},
-		"nameless":          {"a hint about a whole namespace", reloader.Config{Kind: reloader.Secret, Namespace: "ns"}, true},
-		"longest":           {"both at their limit", reloader.Config{Kind: reloader.Secret, Namespace: strings.Repeat("n", 63), Name: strings.Repeat("a", 253)}, true},
-		"no kind":           {"the kind is part of the subject", reloader.Config{Namespace: "ns", Name: "app"}, false},
-		"other kind":        {"pods are no configs", reloader.Config{Kind: "Pod", Namespace: "ns", Name: "app"}, false},
-		"kind in lowercase": {"kinds are spelled as Kubernetes does", reloader.Config{Kind: "secret", Namespace: "ns", Name: "app"}, false},
-		"no namespace":      {"configs are namespaced", reloader.Config{Kind: reloader.Secret, Name: "app"}, false},
-		"namespace, dot":    {"a namespace is one label", reloader.Config{Kind: reloader.Secret, Namespace: "a.b", Name: "app"}, false},
-		"namespace, length": {"one too many", reloader.Config{Kind: reloader.Secret, Namespace: strings.Repeat("n", 64), Name: "app"}, false},
-		"name, length":      {"one too many", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: strings.Repeat("a", 254)}, false},
-		"upper case":        {"DNS-1123 is lower case", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "App"}, false},
-		"underscore":        {"not in DNS-1123", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "a_b"}, false},
-		"leading hyphen":    {"labels start with a letter or digit", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "-a"}, false},
-		"double dot":        {"an empty label", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "a..b"}, false},
-		"wildcard":          {"would subscribe to everything", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: ">"}, false},
-		"star":              {"would match any token", reloader.Config{Kind: reloader.Secret, Namespace: "*", Name: "app"}, false},
-		"newline":           {"$ must not forgive it", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "app\n"}, false},
-		"slash":             {"would leave the URL's path segment", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "../a"}, false},
+		"configmap":      {"an ordinary name", reloader.Config{Kind: reloader.ConfigMap, Namespace: "ns", Name: "app"}, true},
+		"nameless":       {"a hint about a whole namespace", reloader.Config{Kind: reloader.Secret, Namespace: "ns"}, true},
+		"no kind":        {"the kind is part of the subject", reloader.Config{Namespace: "ns", Name: "app"}, false},
+		"other kind":     {"pods are no configs", reloader.Config{Kind: "Pod", Namespace: "ns", Name: "app"}, false},
+		"no namespace":   {"configs are namespaced", reloader.Config{Kind: reloader.Secret, Name: "app"}, false},
+		"namespace, dot": {"a namespace is one label", reloader.Config{Kind: reloader.Secret, Namespace: "a.b", Name: "app"}, false},
+		"name, length":   {"one too many", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: strings.Repeat("a", 254)}, false},
+		"wildcard":       {"would subscribe to everything", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: ">"}, false},
+		"newline":        {"$ must not forgive it", reloader.Config{Kind: reloader.Secret, Namespace: "ns", Name: "app\n"}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

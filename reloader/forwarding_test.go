@@ -9,14 +9,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// TestGoldenPosition: how far a stream of a cluster is at a hub.
-func TestGoldenPosition(t *testing.T) {
-	golden(t, "position", reloader.Position{
-		Of: "HISTORY", UID: "u-9", Stream: at, Sequence: 7, StoredAt: at.Add(time.Minute), Since: 3, Behind: 2, At: at.Add(time.Hour),
-		Gaps: []reloader.Gap{{Lost: true, Records: 3, After: 5, At: at}},
-	})
-}
-
 // TestGapsAreJoinedAndBounded: a position stays small, however often records are missing.
 func TestGapsAreJoinedAndBounded(t *testing.T) {
 	var p reloader.Position

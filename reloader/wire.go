@@ -23,14 +23,11 @@ type Record interface {
 	Hint | Change | Reload | WorkloadRecord | ClusterStatus | Position | Want | Copy
 }
 
-// Encode is EncodeWithin with the limit of everything that is stored.
-func Encode[R Record](r R) ([]byte, error) { return EncodeWithin(r, MaxWireBytes) }
-
-// EncodeWithin returns r as JSON with its version, in at most that many bytes. A Change, a Reload, a WorkloadRecord or a Copy that has more is
+// Encode returns r as JSON with its version, in at most MaxWireBytes. A Change, a Reload, a WorkloadRecord or a Copy that has more is
 // encoded without details, and with as many entries of its list as have room, and says so in Shortened. Whatever else has more is an error.
-func EncodeWithin[R Record](r R, limit int) ([]byte, error) {
+func Encode[R Record](r R) ([]byte, error) {
 	data, err := encode(r)
-	for most := maxShortList; err == nil && len(data) > limit && most > 0; most /= 2 {
+	for most := maxShortList; err == nil && len(data) > MaxWireBytes && most > 0; most /= 2 {
 		short, ok := any(&r).(shortener)
 		if !ok {
 			break
@@ -38,8 +35,8 @@ func EncodeWithin[R Record](r R, limit int) ([]byte, error) {
 		short.shorten(most)
 		data, err = encode(r)
 	}
-	if err == nil && len(data) > limit {
-		err = fmt.Errorf("encode %T: %d bytes exceed the limit of %d", r, len(data), limit)
+	if err == nil && len(data) > MaxWireBytes {
+		err = fmt.Errorf("encode %T: %d bytes exceed the limit of %d", r, len(data), MaxWireBytes)
 	}
 	return data, err
 }

@@ -83,7 +83,6 @@ func TestAuthenticate(t *testing.T) {
 		"none":             {reason: "nobody is asked about nothing", answer: answers[authenticationv1.TokenReview](http.StatusInternalServerError)},
 		"nobody to ask":    {token: "t", fails: true, reason: "it may be a good token", answer: answers[authenticationv1.TokenReview](0)},
 		"no sound answer":  {token: "t", fails: true, reason: "it may be a good token", answer: answers[authenticationv1.TokenReview](http.StatusInternalServerError)},
-		"no right to ask":  {token: "t", fails: true, reason: "it may be a good token", answer: answers[authenticationv1.TokenReview](http.StatusForbidden)},
 		"too long to send": {token: strings.Repeat("x", maxTokenBytes+1), reason: "no token is that long", answer: answers[authenticationv1.TokenReview](http.StatusInternalServerError)},
 	}
 	for name, tc := range cases {

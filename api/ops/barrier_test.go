@@ -42,11 +42,8 @@ func TestBarrier(t *testing.T) {
 		"IPv6":               {of(Outlook{}), shop, func(r *http.Request) { r.RemoteAddr = "[::1]:4711" }, 200, "decided: every write in namespace shop before this request\n"},
 		"no namespace":       {of(Outlook{}), "/barrier", nil, 400, "namespace \"\" is not the name of a namespace\n"},
 		"another parameter":  {of(Outlook{}), shop + "&name=x", nil, 400, "the parameters are namespace and wait, each once, not \"name\"\n"},
-		"two namespaces":     {of(Outlook{}), shop + "&namespace=b", nil, 400, "the parameters are namespace and wait, each once, not \"namespace\"\n"},
 		"too long a wait":    {of(Outlook{}), shop + "&wait=21s", nil, 400, "wait \"21s\" is not a duration from 0s to 20s\n"},
-		"a wait before now":  {of(Outlook{}), shop + "&wait=-1s", nil, 400, "wait \"-1s\" is not a duration from 0s to 20s\n"},
 		"a bad name":         {of(Outlook{}), "/barrier?namespace=Shop%0a", nil, 400, "namespace \"Shop\\n\" is not the name of a namespace\n"},
-		"a long name":        {of(Outlook{}), "/barrier?namespace=" + strings.Repeat("a", 64), nil, 400, "namespace \"" + strings.Repeat("a", 64) + "\" is not the name of a namespace\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

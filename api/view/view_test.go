@@ -1,7 +1,6 @@
 package view
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -13,18 +12,6 @@ import (
 )
 
 var now = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
-
-func TestReasonListNamesEveryReason(t *testing.T) {
-	list := ReasonList()
-	for _, i := range reloader.Reasons {
-		if !strings.Contains(list, "`"+string(i.Reason)+"`: the workload "+i.Says) {
-			t.Errorf("%s is not explained", i.Reason)
-		}
-	}
-	if n := len(reason("").Schema(nil).Enum); n != len(reloader.Reasons) {
-		t.Errorf("%d of %d reasons in the schema", n, len(reloader.Reasons))
-	}
-}
 
 // TestClusterNow: a freeze and a pause that have ended are not shown, and what is stored stays as it is.
 func TestClusterNow(t *testing.T) {

@@ -17,10 +17,8 @@ func TestWrongOptionsAreOneClearLine(t *testing.T) {
 		change func(*Options)
 		want   []string
 	}{
-		"good":           {func(*Options) {}, nil},
-		"tokens":         {func(o *Options) { o.ClientCAs, o.TokenFile = nil, ca.write("t", []byte("a:0123456789abcdef")) }, nil},
-		"insecure":       {func(o *Options) { *o = Options{Address: "127.0.0.1:0", InsecureHTTP: true} }, nil},
-		"insecure, IPv6": {func(o *Options) { *o = Options{Address: "[::1]:0", InsecureHTTP: true} }, nil},
+		"good":     {func(*Options) {}, nil},
+		"insecure": {func(o *Options) { *o = Options{Address: "127.0.0.1:0", InsecureHTTP: true} }, nil},
 		"insecure, everywhere": {
 			func(o *Options) { *o = Options{Address: ":9443", InsecureHTTP: true} },
 			[]string{"loopback", `":9443"`, "TLS"},
@@ -54,12 +52,6 @@ func TestWrongOptionsAreOneClearLine(t *testing.T) {
 	}
 }
 
-func TestServerNeedsASink(t *testing.T) {
-	if _, err := New(Options{Address: "127.0.0.1:0", InsecureHTTP: true}); err == nil {
-		t.Error("a server without a sink was made")
-	}
-}
-
 func TestLoopbackIsCheckedOnTheOpenPort(t *testing.T) {
 	server, err := New(Options{Address: "127.0.0.1:0", InsecureHTTP: true, Sink: &sink{}})
 	if err != nil {
@@ -89,14 +81,11 @@ func TestParseTokens(t *testing.T) {
 		"two clusters":     {text: "a:" + good + "1\nb:" + good + "2\n", want: map[string]string{good + "1": "a", good + "2": "b"}},
 		"colon in a token": {text: "a:b:" + good, want: map[string]string{"b:" + good: "a"}},
 		"empty":            {text: "", err: "holds no token"},
-		"comments only":    {text: "# nothing\n", err: "holds no token"},
 		"no colon":         {text: "\n" + good, err: "line 2: not of the form"},
 		"bad cluster":      {text: "Prod:" + good, err: "line 1: the text before"},
-		"no cluster":       {text: ":" + good, err: "line 1: the text before"},
 		"short":            {text: "prod:" + good[1:], err: "15 characters"},
 		"long":             {text: "prod:" + strings.Repeat("x", maxTokenLength+1), err: "1025 characters"},
 		"space":            {text: "prod:" + good + " x", err: "a space"},
-		"umlaut":           {text: "prod:" + good + "ä", err: "printable"},
 		"same token twice": {text: "a:" + good + "\nb:" + good, err: "line 2 repeats the token of line 1"},
 		"too many":         {text: many.String(), err: "more than 4096"},
 	}

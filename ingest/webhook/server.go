@@ -23,9 +23,6 @@ type Server struct {
 
 // New makes a server, which registers its metrics. The error is one line for the person who starts the program. Nothing listens yet.
 func New(o Options) (*Server, error) {
-	if o.Sink == nil {
-		return nil, errors.New("ingest has no sink")
-	}
 	if err := o.validateValues(); err != nil {
 		return nil, err
 	}

@@ -137,27 +137,6 @@ func TestUnsuitableServer(t *testing.T) {
 	}
 }
 
-// TestEarlierStreams: a store with streams of an earlier version is refused with what to do.
-func TestEarlierStreams(t *testing.T) {
-	for name, earlier := range map[string]jetstream.StreamConfig{
-		"another policy":    {Name: HintsStream, Subjects: []string{"reroll.hint.>"}},
-		"the same subjects": {Name: "CHANGES", Subjects: []string{"reroll.change.>"}},
-	} {
-		s := external(t, t.TempDir(), -1, nil)
-		nc, err := nats.Connect(s.ClientURL())
-		must(t, err)
-		defer nc.Close()
-		js, err := jetstream.New(nc)
-		must(t, err)
-		_, err = js.CreateStream(testContext(t), earlier)
-		must(t, err)
-		_, err = Open(testContext(t), Options{URL: s.ClientURL(), Logger: quiet(), MaxStore: testStore})
-		if !errors.Is(err, ErrUnsuitable) || !Permanent(err) || !strings.Contains(err.Error(), "empty --data-dir") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestOlderServer: a server before 2.14 is refused, with its version and the one that is needed.
 func TestOlderServer(t *testing.T) {
 	s := external(t, "", -1, func(o *server.Options) { o.JetStream = false })

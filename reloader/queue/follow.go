@@ -185,7 +185,7 @@ func eventOf(m Stored) (*Event, error) {
 		e.Reload, err = read(m, func(r *reloader.Reload) (string, error) { return workloadSubject(reloadPrefix, r.Cluster, r.Workload) })
 	case prefix == workloadPrefix && len(m.Data) == 0:
 		var ref reloader.WorkloadRef
-		_, ref, err = refOf(m.Subject, m.Header.Get(headerKind))
+		ref, err = refOf(m.Subject, m.Header.Get(headerKind))
 		e.Gone = &ref
 	case prefix == workloadPrefix:
 		e.Workload, err = read(m, func(r *reloader.WorkloadRecord) (string, error) {

@@ -76,25 +76,11 @@ func (c *Conn) ensureStream(ctx context.Context, want jetstream.StreamConfig) er
 		}
 	}
 	if err != nil {
-		return unfit(err)
+		return err
 	}
 	is := found.CachedInfo().Config
 	if target := c.target(is, want); !reflect.DeepEqual(is, target) {
 		_, err = c.JS.UpdateStream(ctx, target)
-	}
-	return unfit(err)
-}
-
-// Codes of the server for streams that cannot become what is wanted: a limit or policy that cannot change, and subjects that another stream has.
-const (
-	codeInvalidConfig   = 10052
-	codeSubjectsOverlap = 10065
-)
-
-// unfit explains an error about streams that an earlier version, or somebody else, has created.
-func unfit(err error) error {
-	if code := ErrorCode(err, nil); code == codeInvalidConfig || code == codeSubjectsOverlap {
-		return fmt.Errorf("%w: %w; delete the streams of the earlier version, or start with an empty --data-dir: they hold history, and no state", ErrUnsuitable, err)
 	}
 	return err
 }

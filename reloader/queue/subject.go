@@ -82,15 +82,15 @@ func clusterOf(subject string) string {
 }
 
 // refOf returns the workload that a subject names. The kind is as given, since the subject has it in lower case.
-func refOf(subject, kind string) (cluster string, ref reloader.WorkloadRef, err error) {
+func refOf(subject, kind string) (ref reloader.WorkloadRef, err error) {
 	tokens := strings.SplitN(subject, ".", 6)
 	if len(tokens) < 6 {
-		return "", ref, fmt.Errorf("subject %.200q does not name a workload", subject)
+		return ref, fmt.Errorf("subject %.200q does not name a workload", subject)
 	}
 	ref = reloader.WorkloadRef{Kind: kind, Namespace: tokens[4], Name: tokens[5]}
 	want, err := workloadSubject(workloadPrefix, tokens[2], ref)
 	if err == nil && want != subject {
 		err = fmt.Errorf("subject %.200q is not that of %s", subject, ref)
 	}
-	return tokens[2], ref, err
+	return ref, err
 }

@@ -75,7 +75,7 @@ func (w *world) forward(b *testing.B, url string, members, records int) time.Dur
 	for _, m := range all {
 		run, err := hub.New(m.queue, m.hub)
 		line.Must(b, err)
-		running.Go(func() { _ = run.Run(ctx, hub.Following{}) }) // it ends with ctx
+		running.Go(func() { run.Run(ctx, hub.Following{}) })
 	}
 	c, err := queue.Dial(login(url, natsserver.HubUser, w.password))
 	line.Must(b, err)

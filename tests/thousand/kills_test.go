@@ -34,7 +34,7 @@ func serveForwarder() bool {
 	if err == nil {
 		var run *hub.Member
 		if run, err = hub.New(m.queue, m.hub); err == nil {
-			err = run.Run(context.Background(), hub.Following{})
+			run.Run(context.Background(), hub.Following{})
 		}
 	}
 	fmt.Fprintln(os.Stderr, "forwarder:", err)

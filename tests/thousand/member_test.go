@@ -35,7 +35,7 @@ type member struct {
 
 	mu  sync.Mutex // guards the rest
 	run *hub.Member
-	end func() error
+	end func()
 	// made are the IDs of the history, states the time of each workload's newest record, by the end of its subject.
 	made   []string
 	states map[string]time.Time
@@ -178,10 +178,11 @@ func (m *member) join(ctx context.Context, owner string) (err error) {
 	followed := config(0)
 	followed.Cluster = owner
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	m.end = func() error { cancel(); return <-done }
+	done := make(chan struct{})
+	m.end = func() { cancel(); <-done }
 	go func(run *hub.Member) {
-		done <- run.Run(ctx, hub.Following{
+		defer close(done)
+		run.Run(ctx, hub.Following{
 			Followed: func() []reloader.Follow { return []reloader.Follow{{Config: followed, Number: 1}} },
 			Received: func(c reloader.Copy) { m.mu.Lock(); defer m.mu.Unlock(); m.copied = c.Change.ID },
 			Wanted: func(w reloader.Want) {

@@ -5,7 +5,6 @@ package thousand
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -46,7 +45,7 @@ func TestThousand(t *testing.T) {
 	began = time.Now()
 	for i, m := range f.all {
 		line.Must(t, m.join(ctx, f.owner(i).name))
-		t.Cleanup(func() { _ = m.end() })
+		t.Cleanup(func() { m.end() })
 	}
 	f.complete(ctx, t)
 	first := f.count(f.all)
@@ -166,9 +165,9 @@ func (f *fleet) comeAndGo(ctx context.Context) error {
 		if f.all[i].calm.Swap(0) == 0 {
 			continue // it is cut off
 		}
-		err := f.all[i].end()
+		f.all[i].end()
 		pause(ctx, 2*time.Second)
-		if err := errors.Join(err, f.all[i].join(context.WithoutCancel(ctx), f.owner(i).name)); err != nil {
+		if err := f.all[i].join(context.WithoutCancel(ctx), f.owner(i).name); err != nil {
 			return err
 		}
 	}

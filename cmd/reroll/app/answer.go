@@ -38,7 +38,7 @@ func (p *program) answer(context.Context) error {
 		}
 		return nil
 	})
-	server := api.HTTPServer(handler, api.DefaultLimits(), p.logger)
+	server := api.HTTPServer(handler, p.logger)
 	if p.settings.API.TLSCert != "" {
 		shown, err := certificate.NewFiles("api", p.settings.API.TLSCert, p.settings.API.TLSKey)
 		if err != nil {

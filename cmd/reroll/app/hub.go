@@ -24,8 +24,5 @@ func (p *program) newMember(cluster *kube.Cluster) (*hub.Member, error) {
 }
 
 func (p *program) forward(ctx context.Context, d *dispatcher.Dispatcher) {
-	to := hub.Following{Followed: d.Followed, Received: d.Receive, Wanted: d.Wanted}
-	if err := p.member.Run(ctx, to); err != nil && ctx.Err() == nil {
-		p.fail(err)
-	}
+	p.member.Run(ctx, hub.Following{Followed: d.Followed, Received: d.Receive, Wanted: d.Wanted})
 }

@@ -174,7 +174,7 @@ func (p *program) serveOps(context.Context) error {
 		o.Barrier = p.barrier
 	}
 	handler := ops.New(o)
-	_, err := p.listen("metrics", p.settings.Metrics.Address, api.HTTPServer(handler, api.DefaultLimits(), p.logger))
+	_, err := p.listen("metrics", p.settings.Metrics.Address, api.HTTPServer(handler, p.logger))
 	return err
 }
 

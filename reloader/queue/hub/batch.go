@@ -23,7 +23,7 @@ const (
 // batch gathers records while the hub stores those before them.
 type batch struct {
 	m *Member
-	h remote
+	h *natsHub
 	source
 	at       reloader.Position
 	revision uint64

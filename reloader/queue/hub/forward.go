@@ -32,7 +32,7 @@ var sources = []source{
 }
 
 // forward brings the records of a stream until ctx ends.
-func (m *Member) forward(ctx context.Context, h remote, s source) error {
+func (m *Member) forward(ctx context.Context, h *natsHub, s source) error {
 	for failures := 0; ; {
 		began := time.Now()
 		err := m.session(ctx, h, s)
@@ -66,7 +66,7 @@ func (m *Member) forward(ctx context.Context, h remote, s source) error {
 
 // session forwards until something fails. A killed or second forwarder, a lost answer, a restored hub and a removed cluster are one case: the position
 // at the hub is not the expected one, and is read again.
-func (m *Member) session(ctx context.Context, h remote, s source) error {
+func (m *Member) session(ctx context.Context, h *natsHub, s source) error {
 	at, revision, err := h.position(ctx, s.stream)
 	if err != nil {
 		return err

@@ -22,8 +22,7 @@ type Options struct {
 	Hub queue.Options
 	// Cluster is the name of the cluster and of its account at the hub, and UID that of its namespace kube-system, by which the hub knows it.
 	Cluster, UID string
-	// Logger is slog.Default if nil.
-	Logger *slog.Logger
+	Logger       *slog.Logger
 	// Registerer gets the metrics reroll_forward_*; nil means none.
 	Registerer prometheus.Registerer
 }
@@ -49,9 +48,6 @@ func New(local *queue.Queue, o Options) (*Member, error) {
 	if o.UID == "" {
 		return nil, errors.New("forwarding needs the UID of the namespace kube-system, by which the hub knows a cluster")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
 	o.Hub.Name, o.Hub.Logger = "reroll-"+o.Cluster, o.Logger.With("part", "hub")
 	if err := o.Hub.Validate(); err != nil {
 		return nil, err
@@ -60,10 +56,10 @@ func New(local *queue.Queue, o Options) (*Member, error) {
 }
 
 // Run forwards records and serves those who follow configs, until ctx ends. Whatever is wrong with the hub is logged and tried again.
-func (m *Member) Run(ctx context.Context, to Following) error {
+func (m *Member) Run(ctx context.Context, to Following) {
 	c, err := m.connect(ctx)
 	if err != nil {
-		return nil
+		return // ctx has ended
 	}
 	defer func() { _ = c.Close(ctx) }() // what is under way comes again
 	m.Logger.Info("connected to the hub", "cluster", m.Cluster, "hub", queue.Redacted(m.Hub.URL))
@@ -75,7 +71,6 @@ func (m *Member) Run(ctx context.Context, to Following) error {
 		all.Go(func() error { return m.follow(ctx, c, to) })
 	}
 	_ = all.Wait() // they end with ctx
-	return nil
 }
 
 // connect tries until it succeeds or ctx ends. From then on the connection comes back by itself.

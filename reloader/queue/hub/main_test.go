@@ -53,13 +53,11 @@ func member(t *testing.T, q *queue.Queue, url, cluster, uid string, to hub.Follo
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- m.Run(ctx, to) }()
+	var running sync.WaitGroup
+	running.Go(func() { m.Run(ctx, to) })
 	end := sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		running.Wait()
 	})
 	t.Cleanup(end)
 	return m, end

@@ -15,14 +15,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
-// remote is what a forwarder needs of a hub.
-type remote interface {
-	// position returns how far a stream is, and the revision of that; both are zero if the hub has nothing.
-	position(ctx context.Context, stream string) (reloader.Position, uint64, error)
-	// append stores records and p, if the position of the stream still has that revision, and returns the new one. Otherwise it stores nothing.
-	append(ctx context.Context, records []queue.Stored, p reloader.Position, revision uint64) (uint64, error)
-}
-
 // The account of a cluster imports the subjects of the hub under these names: with the same names, what it stores in a JetStream of its own would
 // be stored at the hub as well.
 const (
@@ -44,6 +36,7 @@ func (h *natsHub) subject(stream string) string {
 	return queue.PositionPrefix + "." + h.cluster + "." + stream
 }
 
+// position returns how far a stream is, and the revision of that; both are zero if the hub has nothing.
 func (h *natsHub) position(ctx context.Context, stream string) (p reloader.Position, revision uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()
@@ -65,6 +58,7 @@ func (h *natsHub) position(ctx context.Context, stream string) (p reloader.Posit
 	return p, revision, err
 }
 
+// append stores records and p, if the position of the stream still has that revision, and returns the new one. Otherwise it stores nothing.
 func (h *natsHub) append(ctx context.Context, records []queue.Stored, p reloader.Position, revision uint64) (uint64, error) {
 	data, err := reloader.Encode(p)
 	if err != nil {
