@@ -123,6 +123,17 @@ func (w *world) mark() (string, bool) {
 	return "", false
 }
 
+// TestAbsence: what rolls in a namespace that ends goes in a moment, too.
+func TestAbsence(t *testing.T) {
+	inWorld(t, scenario.Settings{}, func(_ *testing.T, w *world) {
+		w.configure = absences(false, true)
+		w.usually()
+		w.cluster.terminating = true
+		w.must(w.delete(alice, app))
+		w.rolls(0)
+	})
+}
+
 // patterned is a workload with a pattern next to a config that matches it.
 func (w *world) patterned(pattern string) {
 	w.t.Helper()
