@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -189,6 +190,34 @@ func TestRaces(t *testing.T) {
 			w.pass(6 * time.Minute)
 			w.wantPaused(false, false)
 		},
+	})
+}
+
+// TestConfigMovesWhileItIsDecidedAbout: between the decision and the mark a newer content is looked at. The mark would be that of the newer one,
+// and State would have the older one, for which the same mark would be written once more.
+func TestConfigMovesWhileItIsDecidedAbout(t *testing.T) {
+	inWorld(t, scenario.Settings{Window: scenario.Duration(2 * time.Second)}, func(t *testing.T, w *world) {
+		w.usual()
+		w.start()
+		w.pass(quiet)
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.com/written":"since"}}}`))) // so the pods are read
+		var once sync.Once
+		w.failing(func(verb, _ string) error {
+			if verb == "pods" {
+				once.Do(func() {
+					w.edit(alice, app, "3")
+					<-time.After(500 * time.Millisecond)
+				})
+			}
+			return nil
+		})
+		w.pass(quiet)
+		if w.counted("pods") == 0 {
+			t.Fatal("the pods were not read, so that nothing came in between")
+		}
+		w.rolled(web, 1)
 	})
 }
 

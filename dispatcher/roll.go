@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,8 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	}
 	did.at = time.Now()
 	switch fate := fateOf(err); {
+	case errors.Is(err, errOutrun):
+		return next{atOnce: true}
 	case fate == fateGone:
 		d.tracker.forgetGone(s.t, s.w.Ref())
 		return next{}
@@ -96,6 +99,10 @@ func (s *sitting) says(after applied.State) string {
 	return after.Annotation()
 }
 
+// errOutrun ends a roll that is for another write of a config than the newest one that was seen: the marks are of that one.
+var errOutrun = errors.New("a config was written meanwhile")
+
+// patch writes on the workload what it is to run with.
 func (d *roller) patch(ctx context.Context, did done, out plan.Outcome) (*workload.Workload, error) {
 	s, after, p, target := did.s, did.state, did.s.plan, targetOf(did.s.w, did.s.plan)
 	r := mark.Roll{Hash: after.Mark}
@@ -110,15 +117,29 @@ func (d *roller) patch(ctx context.Context, did done, out plan.Outcome) (*worklo
 	if pause := p.Chosen.Pause; pause.Period > 0 && !pause.Begun && !s.w.Paused {
 		r = r.Pause(pause.Key, time.Now())
 	}
-	d.lock()
-	s.t.intends = did.text
+	intends := d.lock().intend(did)
 	d.unlock()
+	if !intends {
+		return nil, errOutrun
+	}
 	rolled, err := d.Workloads.Roll(ctx, target, r)
 	d.metrics.Attempted(attempts[fateOf(err)])
 	if err == nil && target != s.w {
 		rolled = s.w.Through(rolled)
 	}
 	return rolled, err
+}
+
+// intend takes note of the roll that is about to be written, and reports whether it is for the newest writes that were seen.
+func (b *board) intend(did done) bool {
+	t := did.s.t
+	for _, c := range did.rolled {
+		if t.live(c, b.configs.of(c).now).Version != did.state.Writes.Get(c).Version {
+			return false
+		}
+	}
+	t.intends = did.text
+	return true
 }
 
 // notify calls the webhook instead of a roll.
