@@ -20,7 +20,7 @@ import (
 // limits are the numbers of docs/limits.md in the page's order: a package, then expressions of its constants.
 const limits = `reloader/dialect: maxListBytes maxItems MaxConfigs maxLiterals maxItemLength maxSelectorBytes maxSelectorRequirements MaxConfigs
 dispatcher: maxNamespaceEdges reloader/dialect: maxFollowed reloader: MaxWanted reloader/dialect: maxWindow maxPausePeriod maxPausePeriod
-reloader/control: maxWindows maxWindowText maxLength reloader: MaxWireBytes 8<<10 reloader/queue: historyPerSubject historyPerSubject dispatcher:
+reloader/control: maxWindows maxWindowText maxLength reloader: MaxWireBytes reloader/queue: historyPerSubject historyPerSubject dispatcher:
 maxAttempts workers/2 workers maxAsking dispatcher/hot: perNode perNamespace inAll
 callTime maxAnswerBytes reloader/kube: execTime execBytes maxEvents reloader/control: maxPauses maxWindows
 reloader/kube: maxPages maxPage ingest/webhook: maxTokens maxTokenLength admission: maxBodyBytes maxConfigs
