@@ -147,17 +147,13 @@ func (b *board) rest(t *tracked, now time.Time) time.Duration {
 		t.state.Listed, t.listed = t.listed, time.Time{}
 		b.states.change(t.w.Ref())
 	}
-	waits := []time.Duration{b.rollouts.deadline(t, now)}
+	wait := b.rollouts.deadline(t, now)
 	for _, e := range t.edges.All() {
-		if e.open {
-			waits = append(waits, e.rest.Sub(now))
+		if e.open && e.rests(now) && (wait == 0 || e.rest.Before(now.Add(wait))) {
+			wait = e.rest.Sub(now)
 		}
 	}
-	waits = slices.DeleteFunc(waits, func(w time.Duration) bool { return w <= 0 })
-	if len(waits) == 0 {
-		return 0
-	}
-	return slices.Min(waits)
+	return wait
 }
 
 // unreadyTime is after what time it is looked again whether every workload was looked at.
@@ -208,19 +204,13 @@ func (d *roller) release(ctx context.Context, t *tracked) time.Duration {
 		return 0
 	}
 	released, err := d.Workloads.Roll(ctx, w, dialect.Release(w))
-	switch fateOf(err) {
-	case fateDone:
+	if err == nil {
 		d.Logger.Info("pods are scheduled again", "workload", w.Ref().String())
 		d.tracker.Track(released)
 		return 0
-	case fateGone:
-		return 0
-	case fateStale:
-		if _, err := d.tracker.reread(ctx, w.Ref()); err == nil {
-			return again
-		}
 	}
 	d.Logger.Warn("pods could not be scheduled again yet", "workload", w.Ref().String(), "error", err)
+	_, _ = d.tracker.reread(ctx, w.Ref())
 	return again
 }
 

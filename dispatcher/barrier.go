@@ -24,9 +24,32 @@ type Outlook struct {
 // written, and the ledger is. It ends with ctx at the latest, and returns what is pending then. It reads and changes nothing, so that a write without a hint
 // stays pending until a sweep finds it.
 func (d *Dispatcher) Barrier(ctx context.Context, namespace string) Outlook {
-	b := barrier{d: d, namespace: namespace}
+	var unseen func() []reloader.WorkloadRef
+	var written *writes
+	check := func() (o Outlook, err error) {
+		if !d.ready.Load() {
+			return Outlook{Pending: []string{"the first sweep of this process has not ended, or another replica leads"}}, nil
+		}
+		if unseen == nil {
+			asked, err := d.Workloads.Unseen(ctx, namespace)
+			if err != nil {
+				return o, err
+			}
+			unseen = asked
+		}
+		for _, ref := range unseen() {
+			o.Pending = append(o.Pending, ref.String()+": the watch has not reported its last write")
+		}
+		if written == nil && len(o.Pending) == 0 { // it is known which configs matter
+			written, err = d.writesFor(ctx, namespace)
+		}
+		if len(o.Pending) > 0 || err != nil {
+			return o, err
+		}
+		return d.outlook(namespace, written), nil
+	}
 	for pause := firstCheck; ; pause = min(2*pause, longestCheck) {
-		o, err := b.check(ctx)
+		o, err := check()
 		if err != nil {
 			o.Pending = []string{"the API server: " + err.Error()}
 		}
@@ -39,40 +62,6 @@ func (d *Dispatcher) Barrier(ctx context.Context, namespace string) Outlook {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// barrier is one call of Barrier, with what the API server had at its begin.
-type barrier struct {
-	d         *Dispatcher
-	namespace string
-	unseen    func() []reloader.WorkloadRef
-	written   *writes
-}
-
-// check returns what is pending now. First the workloads must be known, then it is known which configs matter.
-func (b *barrier) check(ctx context.Context) (o Outlook, err error) {
-	if !b.d.ready.Load() {
-		return Outlook{Pending: []string{"the first sweep of this process has not ended, or another replica leads"}}, nil
-	}
-	if b.unseen == nil {
-		unseen, err := b.d.Workloads.Unseen(ctx, b.namespace)
-		if err != nil {
-			return o, err
-		}
-		b.unseen = unseen
-	}
-	if b.written == nil {
-		for _, ref := range b.unseen() {
-			o.Pending = append(o.Pending, ref.String()+": the watch has not reported its last write")
-		}
-		if len(o.Pending) > 0 {
-			return o, nil
-		}
-		if b.written, err = b.d.writesFor(ctx, b.namespace); err != nil {
-			return o, err
-		}
-	}
-	return b.d.outlook(b.namespace, b.written), nil
 }
 
 // The pauses between two checks of Barrier.

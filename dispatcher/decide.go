@@ -238,15 +238,10 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 	if k.Known && k.Entry.Absent() {
 		return true // pods may have waited for it
 	}
-	if r := s.w.Template.References.Get(k.Config); r != nil && len(dialect.MissingKeys(r, d.contentBefore(k.Config))) > 0 {
+	before := d.lock().configs.of(k.Config).last(d.Cluster, k.Config).Old
+	d.unlock()
+	if r := s.w.Template.References.Get(k.Config); r != nil && len(dialect.MissingKeys(r, before)) > 0 {
 		return true
 	}
 	return k.Live.Seen.Before(d.readyAt()) || !k.Live.DataWritten.IsZero() && !written.Before(k.Live.DataWritten.Truncate(time.Second)) || written.After(k.Live.Seen)
-}
-
-// contentBefore returns the content that a config had before its last change.
-func (d *decider) contentBefore(c reloader.Config) reloader.Digest {
-	b := d.lock()
-	defer d.unlock()
-	return b.configs.of(c).last(b.Cluster, c).Old
 }

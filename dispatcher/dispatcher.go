@@ -111,9 +111,8 @@ func New(o Options) *Dispatcher {
 	}
 	d.roller = &roller{shared, known, &decider{looks}, d.tracker, d.keeper}
 	d.fleet = fleet.New(fleet.Options{Cluster: o.Cluster, Configs: own{looks}, Queue: d.exportQ, News: d.newsOf, Copies: o.Copies})
-	d.metrics = metrics.New(metrics.Options{
-		Registerer: o.Registerer, Snapshot: d.snapshot, SweepInterval: o.SweepInterval, CountByNamespace: o.CountByNamespace,
-	})
+	snapshot := func(now time.Time) metrics.Snapshot { defer d.unlock(); return d.lock().snapshot(now) }
+	d.metrics = metrics.New(metrics.Options{Registerer: o.Registerer, Snapshot: snapshot, SweepInterval: o.SweepInterval, CountByNamespace: o.CountByNamespace})
 	return d
 }
 
@@ -168,7 +167,11 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(working, &settle, recorders, d.recordQ, func(ref reloader.WorkloadRef) time.Duration { return d.store(working, ref) })
 	work(working, &settle, 1, d.changeQ, func(c reloader.Config) time.Duration { return d.storeChanges(working, c) })
 	work(working, &settle, 2, d.ledgerQ, func(namespace string) time.Duration { return d.keepStates(working, namespace) })
-	attend := d.workers.among(func(ref reloader.WorkloadRef) time.Duration { return d.roller.attend(working, ref) }, d.late)
+	late := func(ref reloader.WorkloadRef) time.Duration {
+		defer d.unlock()
+		return d.lock().gate.late(ref, time.Now())
+	}
+	attend := d.workers.among(func(ref reloader.WorkloadRef) time.Duration { return d.roller.attend(working, ref) }, late)
 	resume := newFair(resumers, d.owedQ).among(func(ref reloader.WorkloadRef) time.Duration { return d.debts.pay(working, ref) }, func(reloader.WorkloadRef) time.Duration { return 0 })
 	work(ctx, &begin, workers, d.workloadQ, attend)
 	work(ctx, &begin, resumers, d.owedQ, resume)
@@ -224,17 +227,4 @@ func (d *Dispatcher) SetControl(c control.Control) {
 	}
 	d.lock().gate.obey(c, time.Now())
 	d.unlock()
-}
-
-// late has a workload that is due say that it waits for others of its namespace.
-func (d *Dispatcher) late(ref reloader.WorkloadRef) time.Duration {
-	b := d.lock()
-	defer d.unlock()
-	return b.gate.late(ref, time.Now())
-}
-
-func (d *Dispatcher) snapshot(now time.Time) metrics.Snapshot {
-	b := d.lock()
-	defer d.unlock()
-	return b.snapshot(now)
 }

@@ -114,10 +114,5 @@ func (f fact) content() bool { return !f.began.IsZero() && !f.absent && !f.unrea
 // written reports whether hints report a write to c since f was last seen. The clock of the API server may be another one; an error costs
 // one read too many, or none too few.
 func written(f fact, c reloader.Config, hints []reloader.Hint) bool {
-	for _, h := range hints {
-		if h.Config == c && h.Time.After(f.began) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(hints, func(h reloader.Hint) bool { return h.Config == c && h.Time.After(f.began) })
 }

@@ -111,6 +111,7 @@ func (x *index) release(namespace string, n int) {
 func (x *index) dependents(c reloader.Config) []*tracked {
 	for _, t := range x.patterned[c.Namespace] {
 		if t.plan.Matches(c) {
+			t.relist = t.relist || len(t.idle) > 0 && t.edges.Get(c) == nil // a pattern that found nothing may find c
 			x.match(t, c)
 		}
 	}

@@ -32,22 +32,7 @@ func (x *scribe) lacks(t *tracked) (missing []reloader.Missing) {
 		}
 		missing = append(missing, m)
 	}
-	for _, m := range t.idle {
-		if len(missing) < maxMissing && !x.findsNow(t, m) {
-			missing = append(missing, m)
-		}
-	}
-	return missing
-}
-
-// findsNow reports whether a pattern of t that found nothing when configs were listed finds one that was seen since.
-func (x *scribe) findsNow(t *tracked, m reloader.Missing) bool {
-	return slices.ContainsFunc(t.plan.Patterns, func(p dialect.Pattern) bool {
-		return p.Clause == m.Clause && p.String() == m.Pattern && slices.ContainsFunc(t.edges, func(of reloader.OfConfig[*edge]) bool {
-			c, known := of.Config, x.configs.of(of.Config)
-			return c.Kind == p.Kind && c.Cluster == "" && known.looked() && !known.now.absent && p.Finds(dialect.ConfigMeta{Config: c, Labels: known.now.Labels})
-		})
-	})
+	return append(missing, t.idle[:min(len(t.idle), maxMissing-len(missing))]...)
 }
 
 func samePattern(a, b reloader.Missing) bool {

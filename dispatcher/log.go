@@ -34,22 +34,16 @@ func (d *common) logReload(r reloader.Reload) {
 }
 
 func (d *common) logRollout(ref reloader.WorkloadRef, r *rollout.Rollout) {
-	line := []any{"workload", ref.String(), "result", r.State.Result, "reload", r.ID, "message", r.State.Message}
+	var causes []reloader.Cause
 	if r.Reload != nil {
-		line = append(line, "changes", changesOf(r.Reload.Causes))
+		causes = r.Reload.Causes
 	}
-	d.Logger.Info("rollout", line...)
+	d.Logger.Info("rollout", "workload", ref.String(), "result", r.State.Result, "reload", r.ID, "message", r.State.Message, "changes", changesOf(causes))
 }
 
 func (d *common) logFailed(r reloader.Reload, attempts int) {
-	line := []any{"workload", r.Workload.String(), "reason", r.Outcome, "attempt", attempts, "error", r.Message}
-	if len(r.Causes) > 0 {
-		line = append(line, "changes", changesOf(r.Causes))
-		if r.Outcome != reloader.ReasonRetrying {
-			line = append(line, "reload", r.ID)
-		}
-	}
-	d.Logger.Warn("workload cannot be rolled yet", line...)
+	d.Logger.Warn("workload cannot be rolled yet", "workload", r.Workload.String(), "reason", r.Outcome, "attempt", attempts, "error", r.Message,
+		"reload", r.ID, "changes", changesOf(r.Causes))
 }
 
 func changesOf(causes []reloader.Cause) []string {

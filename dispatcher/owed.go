@@ -70,7 +70,11 @@ func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) time.Duration
 	}
 	switch {
 	case fateOf(err) == fateGone:
-		d.drop(p.w)
+		b := d.lock()
+		defer d.unlock()
+		if b.paused[ref].w == p.w { // and not another workload of its name that was seen meanwhile
+			delete(b.paused, ref)
+		}
 		return 0
 	case err == nil:
 		q := d.compile(w)
@@ -85,15 +89,6 @@ func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) time.Duration
 	}
 	d.Logger.Warn("pause could not be ended yet", "workload", ref.String(), "error", err)
 	return again
-}
-
-// drop forgets the pause of w, which is gone, and not that of another workload of its name that was seen meanwhile.
-func (d *payer) drop(w *workload.Workload) {
-	b := d.lock()
-	defer d.unlock()
-	if b.paused[w.Ref()].w == w {
-		delete(b.paused, w.Ref())
-	}
 }
 
 // clockSkew is how far the clock of another process that began a pause may be ahead of ours.

@@ -84,16 +84,12 @@ func (d *sweeper) sweep(ctx context.Context) {
 		return
 	}
 	d.metrics.Swept(time.Now()) // the sweep at the start has looked at all
-	hurry := false
 	for ctx.Err() == nil {
 		began := time.Now()
-		reached := d.round(ctx, tempo{hurry: hurry})
-		if hurry = reached == interrupted; hurry {
-			continue
-		}
+		reached := d.round(ctx, d.SweepInterval)
 		d.metrics.SweepTook(time.Since(began))
 		d.expandPatterns()
-		if reached == reachedAll {
+		if reached {
 			d.metrics.Swept(time.Now())
 		}
 	}
@@ -105,88 +101,59 @@ func (d *sweeper) unsure(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(lookAgain):
-		d.round(ctx, tempo{hurry: true})
+		d.round(ctx, 0)
 	}
 }
 
-// reach is how much of a scope, or of all of them, a sweep has looked at; the later ones are less.
-type reach int
-
-const (
-	reachedAll reach = iota
-	// reachedNone is nothing, because of errors.
-	reachedNone
-	// interrupted ends with a suspected gap, which concerns earlier looks too.
-	interrupted
-)
-
-// tempo is how a round goes: how long a scope may take, and whether it must hurry.
-type tempo struct {
-	step  time.Duration
-	hurry bool
-}
-
-// round looks at every scope, and returns the least that it reached of one.
-func (d *sweeper) round(ctx context.Context, p tempo) (least reach) {
+// round looks at every scope, spread over a time, and reports whether it could look at all. Without that time it hurries.
+func (d *sweeper) round(ctx context.Context, over time.Duration) bool {
 	scopes := d.lock().index.scopes()
 	d.unlock()
-	begin := time.Now()
-	p.step = d.SweepInterval / time.Duration(max(1, len(scopes)))
-	if len(scopes) == 0 && d.pause(ctx, p, p.step) {
-		return interrupted
+	begin, reached := time.Now(), true
+	step := over / time.Duration(max(1, len(scopes)))
+	if len(scopes) == 0 {
+		d.pause(ctx, step)
 	}
 	for i, s := range scopes {
-		if d.pause(ctx, p, time.Until(begin.Add(time.Duration(i+1)*p.step))) {
-			return interrupted
-		}
-		if least = max(least, d.scope(ctx, s, p)); least == interrupted {
-			return least
-		}
+		d.pause(ctx, time.Until(begin.Add(time.Duration(i+1)*step)))
+		reached = d.scope(ctx, s, step) && reached
 	}
-	if ctx.Err() != nil {
-		return reachedNone
-	}
-	return least
+	return reached && ctx.Err() == nil
 }
 
-// pause waits, unless the round must hurry, and reports whether there may be a gap.
-func (d *sweeper) pause(ctx context.Context, p tempo, wait time.Duration) bool {
-	if p.hurry {
-		return false
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+// pause waits. If hints may have been lost meanwhile, it looks at everything instead.
+func (d *sweeper) pause(ctx context.Context, wait time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(wait):
 	case reason := <-d.suspicion:
 		d.Logger.Info("sweeping everything", "reason", reason)
-		return true
+		d.round(ctx, 0)
+		d.expandPatterns()
 	}
-	return false
 }
 
-// scope looks at the configs of one scope that are not in the version last seen. Where versions may not be listed, each config is read, spread over the
-// available time. A list that fails is retried.
-func (d *sweeper) scope(ctx context.Context, s scope, p tempo) reach {
+// scope looks at the configs of one scope that are not in the version last seen, and reports whether it could. Where versions may not be listed, each
+// config is read, spread over the available time. A list that fails is retried.
+func (d *sweeper) scope(ctx context.Context, s scope, over time.Duration) bool {
 	switch err := d.listed(ctx, s); {
 	case err == nil:
-		return reachedAll
+		return true
 	case !apierrors.IsForbidden(err):
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
 		d.scopeQ.AddRateLimited(s)
-		return reachedNone
+		return false
 	}
 	known := d.known(s)
 	for i, c := range known {
-		if i > 0 && d.pause(ctx, p, p.step/time.Duration(len(known))) {
-			return interrupted
+		if i > 0 {
+			d.pause(ctx, over/time.Duration(len(known)))
 		}
 		if ctx.Err() == nil {
 			d.config(ctx, c)
 		}
 	}
-	return reachedAll
+	return true
 }
 
 // listed lists the configs of one scope and looks at those that are not in the version last seen.

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
@@ -81,12 +82,7 @@ type pace struct {
 }
 
 func (t *tracked) behind() bool {
-	for _, e := range t.edges.All() {
-		if e.behind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.edges, func(of reloader.OfConfig[*edge]) bool { return of.Value.behind })
 }
 
 // waits returns what t is behind by, without what rests at a time.

@@ -130,6 +130,7 @@ func run(ctx context.Context) error {
 	fmt.Printf("    export KUBECONFIG=%s\n", l.Kube.Kubeconfig())
 	fmt.Printf("    kubectl -n %s edit configmap web-settings\n", namespace)
 	fmt.Printf("    curl -s '%s/api/v1/reloads?limit=1'\n", l.Reroll.API)
+	fmt.Printf("and in a browser, live: %s/\n", l.Reroll.API)
 	<-ctx.Done()
 	return nil
 }
@@ -230,8 +231,7 @@ func replicaSets(ctx context.Context, l *line.Line) (int, error) {
 	return len(slices.Collect(strings.Lines(sets))), err
 }
 
-// explain shows why the Deployment is as it is, in the words of the command for that, and names the dashboard, which shows the same, once it has
-// answered.
+// explain shows why the Deployment is as it is, in the words of the command for that, and checks that the dashboard answers.
 func explain(ctx context.Context, l *line.Line) error {
 	binary, err := line.Build(ctx)
 	if err != nil {
@@ -264,6 +264,5 @@ func explain(ctx context.Context, l *line.Line) error {
 	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
 		return fmt.Errorf("dashboard: %s with %q at %s", answer.Status, kind, page)
 	}
-	say("The same in a browser, live: %s", page)
 	return nil
 }

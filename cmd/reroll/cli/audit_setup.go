@@ -81,7 +81,6 @@ func (s *auditSetup) command() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&s.distribution, "for", "", "`KIND` of the cluster")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(distribution.Names(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.MarkFlagRequired("for")
 	f.StringVar(&s.policy, "policy", "", "audit policy of the API server; Reroll's rules are added to it")
 	f.StringVar(&s.print, "print", "", "print one file, and write none: "+strings.Join(printed, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("print", cobra.FixedCompletions(printed, cobra.ShellCompDirectiveNoFileComp))

@@ -58,7 +58,12 @@ func kindOf(text string, kinds []string) (string, bool) {
 func one(args []string) string { return strings.Join(args, "/") }
 
 // oneObject is the check of the arguments of a command about one object.
-var oneObject = cobra.RangeArgs(1, 2)
+func oneObject(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || len(args) > 2 {
+		return usagef("name one object, such as %s shop/Deployment/cart", cmd.CommandPath())
+	}
+	return nil
+}
 
 // parseRef reads a ref, and fills in what it leaves open from the flags. loose says that the kind may be open.
 func (g *globals) parseRef(text string, kinds []string, loose bool) (r ref, err error) {
