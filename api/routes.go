@@ -8,10 +8,14 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/go-chi/chi/v5"
+	fastjson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	fastjsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/reroll-dev/reroll/api/ui"
 	"github.com/reroll-dev/reroll/api/view"
@@ -106,19 +110,24 @@ func config() huma.Config {
 	return c
 }
 
+// encoding has encoding/json's rules. The package is faster with lists of records, since it has times without a detour.
+var encoding = fastjson.JoinOptions(fastjsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
+
 // marshalJSON writes v in one piece. It reports only faults of v: a client that is gone is not our fault.
 func marshalJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(patient{w})
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	body, _ := bodies.Get().(*bytes.Buffer)
+	defer bodies.Put(body)
+	body.Reset()
+	err := fastjson.MarshalWrite(body, v, encoding)
+	if err == nil {
+		body.WriteByte('\n')
+		_, _ = w.Write(body.Bytes())
+	}
+	return err
 }
 
-type patient struct{ io.Writer }
-
-func (p patient) Write(data []byte) (int, error) {
-	_, _ = p.Writer.Write(data)
-	return len(data), nil
-}
+// bodies are buffers for answers.
+var bodies = sync.Pool{New: func() any { return &bytes.Buffer{} }}
 
 func document(spec *huma.OpenAPI) ([]byte, error) {
 	raw, err := json.Marshal(spec)

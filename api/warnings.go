@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -47,18 +48,25 @@ func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
 	return h == verdict.Away || h == verdict.Unknown && a.records.CaughtUp()
 }
 
-// doubts says why the records of some clusters may not be those of now.
+// maxDoubts is how many clusters an answer names whose records may not be those of now.
+const maxDoubts = 20
+
+// doubts says why the records of some clusters, each of which is silent or late, may not be those of now.
 func (a *server) doubts(ctx context.Context, clusters []*projection.ClusterState, some func(c *projection.ClusterState) bool) (found []string) {
-	now, sight, hidden := time.Now(), a.reach(ctx), false
+	now, sight, more, hidden := time.Now(), a.reach(ctx), 0, false
 	for _, c := range clusters {
-		why := view.Doubt(c, now)
 		switch {
-		case why == "" || !sight.enters(c.Name) || !some(c):
-		case sight.sees(c.Name, ""):
-			found = append(found, "Cluster "+c.Name+": "+why)
-		default:
+		case !sight.enters(c.Name) || !some(c):
+		case !sight.sees(c.Name, ""):
 			hidden = true
+		case len(found) == maxDoubts:
+			more++
+		default:
+			found = append(found, "Cluster "+c.Name+": "+view.Doubt(c, now))
 		}
+	}
+	if more > 0 {
+		found = append(found, fmt.Sprintf("The records of %d more clusters may be out of date.", more))
 	}
 	if len(found) > 0 && !a.sees(ctx, Deed{Verb: listClusters.verb, Resource: listClusters.resource}) {
 		found, hidden = nil, true

@@ -165,10 +165,10 @@ func (r *Reroll) WaitReady(ctx context.Context) error {
 	})
 }
 
-// Get reads a path of the REST API into answer.
+// Get reads a path of the REST API into answer; nil drops it.
 func (r *Reroll) Get(ctx context.Context, path string, answer any) error {
 	body, err := get(ctx, r.API+path)
-	if err != nil {
+	if err != nil || answer == nil {
 		return err
 	}
 	return json.Unmarshal(body, answer)

@@ -3,12 +3,14 @@
 package port
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // Ports are taken from below those that Linux gives to connections by itself (net.ipv4.ip_local_port_range, 32768 and above unless
@@ -91,18 +93,28 @@ func (l *Link) Carry(address, target string) (string, error) {
 	l.carrying.Go(func() {
 		for {
 			near, err := listener.Accept()
-			if err != nil {
-				return // it is closed
+			switch {
+			case errors.Is(err, net.ErrClosed):
+				return
+			case err != nil:
+				time.Sleep(acceptPause)
+			default:
+				l.carrying.Go(func() { l.carry(near, target) })
 			}
-			l.carrying.Go(func() { l.carry(near, target) })
 		}
 	})
 	return listener.Addr().String(), nil
 }
 
+// acceptPause is the pause after no connection could be taken, as when the process has too many open files.
+const acceptPause = 10 * time.Millisecond
+
 // carry carries one connection until one of its ends is closed.
 func (l *Link) carry(near net.Conn, target string) {
 	defer l.drop(near)
+	if l.isCut() {
+		return
+	}
 	far, err := net.Dial("tcp", target)
 	if err != nil {
 		return // nothing listens there; closing the connection reports that to the other end
@@ -123,6 +135,12 @@ func (l *Link) carry(near net.Conn, target string) {
 		l.drop(far)
 	})
 	pass(near, far)
+}
+
+func (l *Link) isCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut
 }
 
 // pass copies until either connection ends. Connections themselves would be copied through pipes of the kernel, and a thousand members need the files.

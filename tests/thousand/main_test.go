@@ -100,6 +100,7 @@ func startLocal(t testing.TB, n int) (url string) {
 	o, err := server.ProcessConfigFile(file)
 	line.Must(t, err)
 	o.Host, o.Port, o.NoSigs, o.NoLog, o.StoreDir, o.JetStreamMaxStore = "127.0.0.1", server.RANDOM_PORT, true, true, t.TempDir(), 64<<30
+	o.SyncInterval = time.Hour
 	return natsserver.Run(t, o).ClientURL()
 }
 

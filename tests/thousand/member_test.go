@@ -87,7 +87,7 @@ func (m *member) change(ctx context.Context, n int, what reloader.ChangeType) (r
 		Candidates: []reloader.Candidate{{Actor: reloader.Actor{User: "system:serviceaccount:argocd:argocd-application-controller"}, Verb: "patch", Sure: true}},
 	}
 	c.ID = reloader.ChangeID(c)
-	if err := m.queue.AppendChange(ctx, c); err != nil {
+	if err := keepOn(ctx, func() error { return m.queue.AppendChange(ctx, c) }); err != nil {
 		return c, err
 	}
 	m.mu.Lock()
@@ -120,13 +120,34 @@ func (m *member) state(ctx context.Context, n int, last string) error {
 	m.mu.Lock()
 	m.states["deployment.shop."+r.Workload.Name] = r.UpdatedAt
 	m.mu.Unlock()
-	return m.queue.PutWorkload(ctx, r)
+	return keepOn(ctx, func() error { return m.queue.PutWorkload(ctx, r) })
 }
 
 func (m *member) status(ctx context.Context) error {
-	return m.queue.PutClusterStatus(ctx, reloader.ClusterStatus{
-		Cluster: m.name, UID: m.hub.UID, At: time.Now(), Version: "v1", Ready: true, Backlog: reloader.Backlog{Workloads: workloads},
+	return keepOn(ctx, func() error {
+		return m.queue.PutClusterStatus(ctx, reloader.ClusterStatus{
+			Cluster: m.name, UID: m.hub.UID, At: time.Now(), Version: "v1", Ready: true, Backlog: reloader.Backlog{Workloads: workloads},
+		})
 	})
+}
+
+// keepOn stores something, and tries again as the dispatcher does: the disk of a busy machine can stop for seconds.
+func keepOn(ctx context.Context, store func() error) error {
+	for {
+		if err := store(); err == nil || !pause(ctx, 100*time.Millisecond) {
+			return err
+		}
+	}
+}
+
+// report stores the status again and again, at times of its own, until ctx ends.
+func (m *member) report(ctx context.Context) error {
+	for wait := rand.N(reloader.ClusterStatusInterval); pause(ctx, wait); wait = reloader.ClusterStatusInterval {
+		if err := m.status(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // work has configs change until ctx ends.
@@ -159,7 +180,7 @@ func (m *member) edit(ctx context.Context, n int) error {
 		DecidedAt: time.Now(), PatchedAt: time.Now(),
 		Causes: []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt, Candidates: c.Candidates}},
 	}
-	if err := m.queue.AppendReload(ctx, r); err != nil {
+	if err := keepOn(ctx, func() error { return m.queue.AppendReload(ctx, r) }); err != nil {
 		return err
 	}
 	m.mu.Lock()
