@@ -180,7 +180,17 @@ func (m *member) edit(ctx context.Context, n int) error {
 		DecidedAt: time.Now(), PatchedAt: time.Now(),
 		Causes: []reloader.Cause{{ChangeID: c.ID, Config: c.Config, Why: reloader.ReasonAuto, Source: c.Source, VerifiedAt: c.VerifiedAt, Candidates: c.Candidates}},
 	}
-	if err := keepOn(ctx, func() error { return m.queue.AppendReload(ctx, r) }); err != nil {
+	store := func() error { return m.queue.AppendReload(ctx, r) }
+	if store() != nil { // it may be there, and the answer came too late
+		err = keepOn(ctx, func() error {
+			last, found, err := m.queue.LastReload(ctx, m.name, r.Workload)
+			if err != nil || found && last.ID == r.ID {
+				return err
+			}
+			return store()
+		})
+	}
+	if err != nil {
 		return err
 	}
 	m.mu.Lock()
