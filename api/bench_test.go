@@ -50,7 +50,7 @@ func newBenchFleet(b *testing.B) *benchFleet {
 		}
 	}
 	for n := range 50 * benchClusters {
-		f.edit(b, fmt.Sprintf("c%03d", n%benchClusters), n*7%benchConfigs, reloader.ChangeUpdated)
+		f.edit(b, fmt.Sprintf("c%03d", n%benchClusters), n/benchClusters*7%benchConfigs, reloader.ChangeUpdated)
 	}
 	return f
 }
@@ -100,7 +100,7 @@ func BenchmarkThousand(b *testing.B) {
 					}
 					for range benchRate / 100 {
 						n++
-						f.edit(b, fmt.Sprintf("c%03d", n%benchClusters), n*7%benchConfigs, reloader.ChangeUpdated)
+						f.edit(b, fmt.Sprintf("c%03d", n%benchClusters), n/benchClusters*7%benchConfigs, reloader.ChangeUpdated)
 					}
 				}
 			}()

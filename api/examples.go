@@ -79,7 +79,7 @@ func examples() map[string]any {
 		},
 		"list-clusters": onePage(view.FromCluster(state, at)),
 		"get-self":      view.Self{Authenticated: true, User: "alice", Groups: []string{"developers"}, Version: "v0.1.0"},
-		"get-stats":     view.Count(records.AppendFigures(nil), at, at.Add(2*time.Second), func(projection.Place) bool { return true }),
+		"get-stats":     view.Count(records, at, at.Add(2*time.Second), func(projection.Place) bool { return true }),
 		"list-impact":   onePage(view.FromSupposed(supposed)),
 	}
 }

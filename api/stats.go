@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -29,9 +28,6 @@ type statsOutput struct {
 	Body view.Stats
 }
 
-// figures has slices that are used again: each has a megabyte or more.
-var figures sync.Pool
-
 func (a *server) getStats(ctx context.Context, in *getStatsInput) (*statsOutput, error) {
 	until := cmp.Or(in.Until, time.Now()).UTC()
 	since := cmp.Or(in.Since, until.Add(-standardSpan)).UTC()
@@ -44,13 +40,7 @@ func (a *server) getStats(ctx context.Context, in *getStatsInput) (*statsOutput,
 	}
 	defer done()
 	sight := a.reach(ctx)
-	buffer, _ := figures.Get().(*[]projection.Figure)
-	if buffer == nil {
-		buffer = new([]projection.Figure)
-	}
-	defer figures.Put(buffer)
-	*buffer = a.records.AppendFigures((*buffer)[:0])
-	stats := view.Count(*buffer, since, until, func(at projection.Place) bool {
+	stats := view.Count(a.records, since, until, func(at projection.Place) bool {
 		return is(in.Cluster, at.Cluster) && is(in.Namespace, at.Namespace) && sight.sees(at.Cluster, at.Namespace)
 	})
 	stats.Warnings = append(stats.Warnings, a.warnings(ctx, in.Cluster)...)

@@ -177,7 +177,7 @@ func TestFiguresAreThoseOfWhatIsKept(t *testing.T) {
 	for _, r := range reloads.Items {
 		want = slices.Insert(want, len(changes.Items), figureOfReload(r))
 	}
-	if got := p.AppendFigures(nil); !slices.Equal(got, want) || len(want) < 40 || reloader.Outcomes[got[len(got)-1].Outcome] != reloader.ReasonReloaded {
+	if got := p.AppendFigures(nil, 0, 2000); !slices.Equal(got, want) || len(want) < 40 || reloader.Outcomes[got[len(got)-1].Outcome] != reloader.ReasonReloaded {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }

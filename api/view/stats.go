@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 	"unique"
 
@@ -30,7 +31,7 @@ type Counts struct {
 	Changes  int                     `json:"changes" doc:"How many changes were verified, without baselines."`
 	Outcomes map[reloader.Reason]int `json:"outcomes" doc:"How many decisions about workloads were made, by outcome."`
 	Latency  *Latency                `json:"latency,omitempty" doc:"The time from the request to the patch. If something held the reload back on purpose, such as a freeze, the time from the end of that wait. Absent if no patched change has a known request."`
-	took     []time.Duration
+	took     []int32
 }
 
 // Latency is how long it took from a request that changed a config to the patch of a workload, in seconds.
@@ -48,8 +49,19 @@ type TopEntry struct {
 // A span has at most that many buckets, and that many of the most frequent are shown.
 const mostBuckets, topLength = 48, 10
 
-// Count counts the figures of what is seen, in whole seconds from since until until.
-func Count(figures []projection.Figure, since, until time.Time, seen func(projection.Place) bool) Stats {
+// counting is what Count works with. It is used again: each has some megabytes in a large fleet.
+type counting struct {
+	figures         []projection.Figure
+	shown           map[unique.Handle[projection.Place]]bool
+	rolled, changed tops
+}
+
+var countings = sync.Pool{New: func() any {
+	return &counting{shown: map[unique.Handle[projection.Place]]bool{}, rolled: tops{}, changed: tops{}}
+}}
+
+// Count counts what is seen of records, in whole seconds from since until until.
+func Count(records *projection.Projection, since, until time.Time, seen func(projection.Place) bool) Stats {
 	from, length := since.Unix(), until.Add(time.Second-1).Unix()-since.Unix()
 	piece := (length + mostBuckets - 1) / mostBuckets
 	s := Stats{Total: newCounts(), Warnings: []string{}}
@@ -57,16 +69,18 @@ func Count(figures []projection.Figure, since, until time.Time, seen func(projec
 		s.Buckets = append(s.Buckets, Bucket{time.Unix(from+at, 0).UTC(), newCounts()})
 	}
 	outcomes := make([]int, len(s.Buckets)*len(reloader.Outcomes)) // a map for each would take half of the time
-	shown, rolled, edited := map[unique.Handle[projection.Place]]bool{}, tops{}, tops{}
-	for i, f := range figures {
-		at := f.Second - from
-		if at < 0 || at >= length {
-			continue
-		}
-		show, known := shown[f.In]
+	c := countings.Get().(*counting)                               //nolint:forcetypeassert // nothing else is put there
+	defer countings.Put(c)
+	clear(c.shown)
+	clear(c.rolled)
+	clear(c.changed)
+	c.figures = records.AppendFigures(c.figures[:0], from, from+length)
+	for i, f := range c.figures {
+		at := int64(f.Second) - from
+		show, known := c.shown[f.In]
 		if !known {
 			show = seen(f.In.Value())
-			shown[f.In] = show
+			c.shown[f.In] = show
 		}
 		if !show {
 			continue
@@ -75,10 +89,10 @@ func Count(figures []projection.Figure, since, until time.Time, seen func(projec
 		switch {
 		case f.Change:
 			b.Changes++
-			edited.add(f.Of, i)
+			c.changed.add(f.Of, i)
 			continue
 		case f.Patched:
-			rolled.add(f.Of, i)
+			c.rolled.add(f.Of, i)
 		}
 		if f.Outcome >= 0 {
 			outcomes[int(at/piece)*len(reloader.Outcomes)+int(f.Outcome)]++
@@ -100,7 +114,7 @@ func Count(figures []projection.Figure, since, until time.Time, seen func(projec
 		}
 	}
 	s.Total.measure()
-	s.Workloads, s.Configs = rolled.entries(), edited.entries()
+	s.Workloads, s.Configs = c.rolled.entries(), c.changed.entries()
 	return s
 }
 
@@ -109,9 +123,11 @@ func newCounts() Counts { return Counts{Outcomes: map[reloader.Reason]int{}} }
 func (c *Counts) measure() {
 	if n := len(c.took); n > 0 {
 		slices.Sort(c.took)
-		c.Latency = &Latency{P50: c.took[(n*50+99)/100-1].Seconds(), P95: c.took[(n*95+99)/100-1].Seconds()}
+		c.Latency = &Latency{P50: seconds(c.took[(n*50+99)/100-1]), P95: seconds(c.took[(n*95+99)/100-1])}
 	}
 }
+
+func seconds(took int32) float64 { return (time.Duration(took) * projection.TookUnit).Seconds() }
 
 // tops counts how often something happened to each subject, and notes which figure of it is the last.
 type tops map[unique.Handle[projection.Subject]]often
