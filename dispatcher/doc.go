@@ -8,7 +8,7 @@
 //
 //	intake.go   a hint is taken from the stream, its config is looked at, the hint is acknowledged
 //	look.go     a look at a config: metadata, content where it is needed (read.go), a change for the history (change.go)
-//	relate.go   the look is compared with the State of each workload that depends on the config
+//	            which is compared with the State of each workload that depends on the config
 //	attend.go   one workload in its turn: what is new is decided, what is behind waits for its window and brakes (due.go)
 //	decide.go   a Case for each config, with the evidence that a decision asks for (marks.go)
 //	roll.go     one patch: marks and State; a conflict reads again

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -82,4 +83,89 @@ func (queues) shutDown(all ...interface{ ShutDown() }) {
 	for _, q := range all {
 		q.ShutDown()
 	}
+}
+
+// fair shares the workers of a queue among namespaces: one may have as many as it leaves free. An admission webhook of a tenant hangs, and every
+// roll in the tenant's namespace keeps its worker for half a minute: they get half of the workers, a second such namespace half of the rest, and
+// so on. Workloads beyond that wait outside the queue, and say so when that takes long.
+type fair struct {
+	q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
+
+	mu      sync.Mutex
+	free    int
+	busy    map[string]int
+	waiting map[string]map[reloader.WorkloadRef]struct{}
+	// crowd is when a crowd was seen first; zero if there is none.
+	crowd time.Time
+}
+
+// sayWaiting is after what time a workload says that it waits for others of its namespace.
+const sayWaiting = 5 * time.Second
+
+const namespaceBusy = "the API server does not answer Reroll's patches in this namespace; check the API server and its admission webhooks"
+
+func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]) *fair {
+	return &fair{q: q, free: workers, busy: map[string]int{}, waiting: map[string]map[reloader.WorkloadRef]struct{}{}}
+}
+
+// among returns do for the workers of the queue. late is called with a workload that waits, and returns when it says so again although its turn has not
+// come; 0 if never.
+func (f *fair) among(do, late func(reloader.WorkloadRef) time.Duration) func(reloader.WorkloadRef) time.Duration {
+	return func(ref reloader.WorkloadRef) time.Duration {
+		if !f.enter(ref) {
+			return late(ref)
+		}
+		defer f.leave(ref.Namespace)
+		return do(ref)
+	}
+}
+
+// enter reports whether ref may have a worker now. Otherwise it is among those that come again when one is free.
+func (f *fair) enter(ref reloader.WorkloadRef) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.busy[ref.Namespace] < f.free {
+		f.busy[ref.Namespace]++
+		f.free--
+		return true
+	}
+	put(f.waiting, ref.Namespace, ref, struct{}{})
+	return false
+}
+
+// leave frees a worker, and has one workload of each namespace that waits try again.
+func (f *fair) leave(namespace string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.free++
+	if f.busy[namespace]--; f.busy[namespace] == 0 {
+		delete(f.busy, namespace)
+	}
+	for waiting, refs := range f.waiting {
+		for ref := range refs {
+			drop(f.waiting, waiting, ref)
+			f.q.Add(ref)
+			break
+		}
+	}
+}
+
+// maxCrowd bounds how long the rolls of a crowd come before their records.
+const maxCrowd = 10 * time.Second
+
+// crowded reports whether there is a crowd, so that records have to wait: one begins when a workload waits for a worker, and ends when no
+// worker is busy.
+func (f *fair) crowded() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.crowd.IsZero() && len(f.waiting) == 0:
+		return false
+	case f.crowd.IsZero():
+		f.crowd = time.Now()
+	case len(f.busy) == 0:
+		f.crowd = time.Time{}
+		return false
+	}
+	return time.Since(f.crowd) < maxCrowd
 }

@@ -128,32 +128,27 @@ func chooseHot(w *workload.Workload, strategy string, chosen *Chosen) error {
 	return nil
 }
 
-// portName is that of a port, by Kubernetes' rules.
-var portName = regexp.MustCompile(`^[a-z0-9-]{0,14}[a-z0-9]$`)
+var (
+	// requestText has a port's name or number by Kubernetes' rules.
+	requestText = regexp.MustCompile(`^(GET|POST|PUT) :([a-z0-9-]{0,14}[a-z0-9])(/[!-~]*)$`)
+	errRequest  = errors.New(`it is not a request such as "POST :web/-/reload": GET, POST or PUT, the name or number of a port, and a path`)
+)
 
 // ParseRequest reads a request to a pod, such as "POST :web/-/reload": GET, POST or PUT, a space, and a colon before the name or number of a port
 // and a path with perhaps a query, of at most 1,024 printable characters. It names neither a scheme nor a host.
 func ParseRequest(text string) (Request, error) {
-	method, target, _ := strings.Cut(text, " ")
-	if !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut}, method) {
-		return Request{}, errors.New(`it does not start with GET, POST or PUT and a space, as in "POST :web/-/reload"`)
+	m := requestText.FindStringSubmatch(text)
+	if m == nil {
+		return Request{}, errRequest
 	}
-	rest, colon := strings.CutPrefix(target, ":")
-	port, path, slash := strings.Cut(rest, "/")
-	number, err := strconv.Atoi(port)
-	switch {
-	case !colon || !slash:
-		return Request{}, errors.New(`after the method comes a colon, a port and a path, as in "POST :web/-/reload"`)
-	case err == nil && (number < 1 || number > 65535 || strconv.Itoa(number) != port), err != nil && !portName.MatchString(port):
-		return Request{}, fmt.Errorf("%.40q is not the name or number of a port", port)
+	r := Request{Method: m[1], Port: m[2], Path: m[3]}
+	if n, err := strconv.Atoi(r.Port); err == nil && (n < 1 || n > 65535 || strconv.Itoa(n) != r.Port) {
+		return Request{}, fmt.Errorf("%q is not the number of a port", r.Port)
 	}
-	r := Request{Method: method, Port: port, Path: "/" + path}
-	odd := func(c rune) bool { return c <= ' ' || c > '~' || c == '\\' || c == '#' }
 	u, err := url.ParseRequestURI(r.Path)
-	if len(r.Path) > maxPath || strings.HasPrefix(path, "/") || strings.ContainsFunc(r.Path, odd) {
-		return Request{}, fmt.Errorf("the path has a character that is not allowed, or more than %d characters", maxPath)
-	} else if err != nil || u.Host != "" || u.RequestURI() != r.Path || slices.Contains(strings.Split(u.Path, "/"), "..") {
-		return Request{}, errors.New("the path is not valid in a URL, or has .. in it")
+	if err != nil || len(r.Path) > maxPath || u.Host != "" || u.RequestURI() != r.Path || strings.ContainsAny(r.Path, `\#`) ||
+		strings.HasPrefix(r.Path, "//") || slices.Contains(strings.Split(u.Path, "/"), "..") {
+		return Request{}, fmt.Errorf("the path is not one of a URL, has .. in it, or more than %d characters", maxPath)
 	}
 	return r, nil
 }

@@ -39,7 +39,7 @@ func TestHot(t *testing.T) {
 	}{
 		"http":           {map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload"}, &http, ""},
 		"http, asked no": {map[string]string{"strategy": "http"}, nil, "reroll.dev/strategy: http needs reroll.dev/http-reload; the installation's strategy applies"},
-		"bad request":    {map[string]string{"strategy": "http", "http-reload": "reload"}, nil, "reroll.dev/http-reload: it does not start with GET, POST or PUT"},
+		"bad request":    {map[string]string{"strategy": "http", "http-reload": "reload"}, nil, "reroll.dev/http-reload: it is not a request such as"},
 		"all of http": {
 			map[string]string{"strategy": "http", "http-reload": "POST :web/-/reload", "http-verify": "GET :web/metrics a_total", "http-secret": "key", "http-fallback": "none"},
 			with(http, func(h *dialect.Hot) {
