@@ -12,10 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Publish makes a bundle the CA of every webhook of the configuration, unless it is nil, and a path the one at which API servers call.
-func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte, path string) error {
-	configurations := a.keys.vital.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	found, err := configurations.Get(ctx, a.configuration, metav1.GetOptions{})
+// PublishAdmission makes a bundle the CA of every webhook of a MutatingWebhookConfiguration, unless it is nil, and a path the one at which API
+// servers call.
+func (c *connection) PublishAdmission(ctx context.Context, configuration string, bundle []byte, path string) error {
+	configurations := c.vital.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	found, err := configurations.Get(ctx, configuration, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -32,7 +33,7 @@ func (a AdmissionCertificate) Publish(ctx context.Context, bundle []byte, path s
 	if err != nil {
 		return fmt.Errorf("encode patch: %w", err)
 	}
-	_, err = configurations.Patch(ctx, a.configuration, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	_, err = configurations.Patch(ctx, configuration, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 	return err
 }
 

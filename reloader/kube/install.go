@@ -20,7 +20,6 @@ const (
 	partLabel    = "app.kubernetes.io/part-of=reroll" // of any release, whatever nameOverride makes of its name
 	releaseLabel = "app.kubernetes.io/instance"
 	ingestPort   = "ingest"
-	caSuffix     = "-ca"
 	clusterFlag  = "--cluster-name="
 	// maxReleaseObjects bounds the objects of one kind that are read in Reroll's own namespace.
 	maxReleaseObjects = 500
@@ -39,12 +38,7 @@ type Ingest struct {
 	ClusterIP      string
 	Balancers      []string
 	Port, NodePort int32
-	// CA is the Secret with the CA that Reroll has created, and its key. Its Data is nil if there is none.
-	CA Material
-}
-
-// Material is the content of a Secret.
-type Material struct {
+	// Secret is the name of the Secret with the CA of Reroll, and its key, and Data what that has; nil if Reroll has not created it.
 	Secret string
 	Data   map[string][]byte
 }
@@ -112,12 +106,13 @@ func (c *Cluster) completeIngest(ctx context.Context, one Ingest) (Ingest, error
 			}
 		}
 	}
-	one.CA.Secret = one.Service + caSuffix
-	secret, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, one.CA.Secret, metav1.GetOptions{})
-	if err == nil {
-		one.CA.Data = secret.Data
-	} else if !apierrors.IsNotFound(err) {
-		return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, one.CA.Secret, err)
+	one.Secret = one.Service + tlsSuffix
+	secret, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, one.Secret, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, one.Secret, err)
+	}
+	if err == nil && secret.Labels[managedLabel] == managedValue {
+		one.Data = secret.Data
 	}
 	return one, nil
 }

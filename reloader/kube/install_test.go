@@ -24,8 +24,9 @@ func ingestService(release, name string) *corev1.Service {
 	}}
 }
 
-func ingestSecret(name, key, value string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: name}, Data: map[string][]byte{key: []byte(value)}}
+func ingestSecret(by string) *corev1.Secret {
+	metadata := metav1.ObjectMeta{Namespace: "ops", Name: "reroll-ingest-tls", Labels: map[string]string{managedLabel: by}}
+	return &corev1.Secret{ObjectMeta: metadata, Data: map[string][]byte{"ca.crt": []byte("A")}}
 }
 
 // ingestPods are those of a role.
@@ -47,7 +48,7 @@ func TestFindIngest(t *testing.T) {
 
 	one := Ingest{
 		Release: "reroll", Namespace: "ops", Service: "reroll-ingest", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
-		CA: Material{Secret: "reroll-ingest-ca"},
+		Secret: "reroll-ingest-tls",
 	}
 	with := func(change func(*Ingest)) Ingest {
 		other := one
@@ -81,9 +82,10 @@ func TestFindIngest(t *testing.T) {
 			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll", "serve", "--cluster-name=$(NAME)")}, one, "",
 		},
 		"its own CA": {
-			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestSecret("reroll-ingest-ca", "tls.crt", "A")},
-			with(func(i *Ingest) { i.CA.Data = map[string][]byte{"tls.crt": []byte("A")} }), "",
+			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestSecret(managedValue)},
+			with(func(i *Ingest) { i.Data = map[string][]byte{"ca.crt": []byte("A")} }), "",
 		},
+		"a certificate of others": {[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestSecret("Helm")}, one, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(&connection{client: fake.NewClientset(c.objects...), Namespace: "ops"})

@@ -168,8 +168,7 @@ func expectKept(t *testing.T, cluster *rig.Cluster, round int) {
 // rare is what the program does only when something comes in between.
 var rare = map[string]string{
 	"secrets update": "a Job's manifest was left behind",
-	namespace + ": secrets/example-reroll-ingest-ca update":  "it is renewed after months",
-	namespace + ": secrets/example-reroll-ingest-tls update": "the same",
+	namespace + ": secrets/example-reroll-ingest-tls update": "it is renewed after months",
 	"apps/deployments get":                    "somebody else wrote it between the decision and the patch",
 	"apps/statefulsets get":                   "the same",
 	"apps/daemonsets get":                     "the same",

@@ -218,14 +218,14 @@ func ingestClient(t *testing.T, cluster *rig.Cluster, name string) *http.Client 
 	t.Helper()
 	var secret *corev1.Secret
 	line.Eventually(t, "the CA of ingest", func(ctx context.Context) (err error) {
-		secret, err = cluster.Client().CoreV1().Secrets(namespace).Get(ctx, release+"-reroll-ingest-ca", metav1.GetOptions{})
+		secret, err = cluster.Client().CoreV1().Secrets(namespace).Get(ctx, release+"-reroll-ingest-tls", metav1.GetOptions{})
 		return err
 	})
 	dir := t.TempDir()
-	for _, file := range []string{"tls.crt", "tls.key"} {
+	for _, file := range []string{"ca.crt", "ca.key"} {
 		line.Must(t, os.WriteFile(filepath.Join(dir, file), secret.Data[file], 0o600))
 	}
-	ca, err := pki.ReadCA(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	ca, err := pki.ReadCA(filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key"))
 	line.Must(t, err)
 	pair, err := ca.Client(name + ".audit.reroll.dev")
 	line.Must(t, err)

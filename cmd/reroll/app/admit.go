@@ -72,43 +72,36 @@ func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error)
 		return files, err
 	}
 	if p.managed == nil {
-		p.managed = certificate.NewManaged(certificate.Options{Store: admissionStore{cluster.AdmissionCertificate(""), nil}, Of: "admission", Follows: true, Logger: p.logger})
+		p.managed = certificate.NewManaged(certificate.Options{Store: cluster.AdmissionCertificate(), Of: "admission", Follows: true, Logger: p.logger})
 		p.start("admission certificate", p.managed.Run)
 	}
 	p.inspectPresented("admission", p.managed)
 	return p.managed, nil
 }
 
-// admissionStore is where the certificate is kept. Where it is published, so is the path at which API servers call.
-type admissionStore struct {
-	kube.AdmissionCertificate
-	ring *digest.Ring
-}
-
-// Publish lets API servers trust a bundle, unless it is nil, and call at the path of now.
-func (s admissionStore) Publish(ctx context.Context, bundle []byte) error {
-	return s.AdmissionCertificate.Publish(ctx, bundle, admission.PathAt(s.ring, time.Now()))
-}
-
 // keepAdmission keeps the configuration of the webhook for API servers, in this process or another: its path, and the CA of the certificate
 // unless that comes from files.
 func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 	a := p.settings.Admission
-	store := admissionStore{cluster.AdmissionCertificate(a.Configuration), ring}
+	publish := func(ctx context.Context, bundle []byte) error {
+		return cluster.PublishAdmission(ctx, a.Configuration, bundle, admission.PathAt(ring, time.Now()))
+	}
 	if a.TLSCert != "" || a.CertificateLifetime == 0 {
-		p.start("admission path", func(ctx context.Context) error { return p.keepPath(ctx, store) })
+		p.start("admission path", func(ctx context.Context) error { return p.keepPath(ctx, publish) })
 		return
 	}
 	hosts := []string{a.Service + "." + cluster.Namespace + ".svc", "localhost", "127.0.0.1"}
-	p.managed = certificate.NewManaged(certificate.Options{Store: store, Of: "admission", Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger})
+	p.managed = certificate.NewManaged(certificate.Options{
+		Store: cluster.AdmissionCertificate(), Publish: publish, Of: "admission", Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger,
+	})
 	p.start("admission certificate", p.managed.Run)
 }
 
 const pathTick = 30 * time.Second
 
-func (p *program) keepPath(ctx context.Context, store admissionStore) error {
+func (p *program) keepPath(ctx context.Context, publish func(context.Context, []byte) error) error {
 	for {
-		if err := store.Publish(ctx, nil); err != nil && ctx.Err() == nil {
+		if err := publish(ctx, nil); err != nil && ctx.Err() == nil {
 			p.logger.Warn("the path of the admission webhook could not be published, and is published again", "error", err)
 		}
 		select {

@@ -76,8 +76,10 @@ func trusted(bundle []byte, shown *tls.Certificate, now time.Time) error {
 	return err
 }
 
-func managed(store Store, lifetime time.Duration) *Managed {
-	return NewManaged(Options{Store: store, Of: "admission", Hosts: []string{host, "127.0.0.1"}, Lifetime: lifetime, Logger: slog.New(slog.DiscardHandler)})
+func managed(store *shelf, lifetime time.Duration) *Managed {
+	return NewManaged(Options{
+		Store: store, Publish: store.Publish, Of: "admission", Hosts: []string{host, "127.0.0.1"}, Lifetime: lifetime, Logger: slog.New(slog.DiscardHandler),
+	})
 }
 
 // TestYears: two replicas that come and go use certificates that everyone trusts who has heard of the first CA, also where a process follows, and each
@@ -196,7 +198,7 @@ func made(t testing.TB, lifetime time.Duration, hosts ...string) map[string][]by
 func TestIssueClient(t *testing.T) {
 	data, now := made(t, time.Hour, host), time.Now()
 	for lifetime, want := range map[time.Duration]time.Time{time.Hour: now.Add(time.Hour), 11 * 365 * 24 * time.Hour: now.Add(caLifetime)} {
-		c, err := IssueClient(data[keyCA], data[keyCAKey], "east.audit.reroll.dev", lifetime, now)
+		c, err := IssueClient(data, "east.audit.reroll.dev", lifetime, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +221,7 @@ func TestIssueClient(t *testing.T) {
 		"nothing": {}, "no CA": {data[keyServer], data[keyKey]}, "another key": {data[keyCA], data[keyKey]},
 		"no key": {data[keyCA], []byte("-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n")},
 	} {
-		if c, err := IssueClient(pair[0], pair[1], "x", time.Hour, now); err == nil || c.Key != nil || strings.Contains(err.Error(), "hunter2") {
+		if c, err := IssueClient(map[string][]byte{keyCA: pair[0], keyCAKey: pair[1]}, "x", time.Hour, now); err == nil || c.Key != nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -12,9 +12,9 @@ type Client struct {
 	Until                time.Time
 }
 
-// IssueClient signs a client certificate for a DNS name with a CA and its key, both in PEM. It does not outlast the CA. No error quotes what was read.
-func IssueClient(ca, caKey []byte, name string, lifetime time.Duration, now time.Time) (Client, error) {
-	m, err := parse(map[string][]byte{keyCA: ca, keyCAKey: caKey})
+// IssueClient signs a client certificate for a DNS name with the CA that a Store has. It does not outlast the CA. No error quotes what was read.
+func IssueClient(stored map[string][]byte, name string, lifetime time.Duration, now time.Time) (Client, error) {
+	m, err := parse(stored)
 	if err != nil {
 		return Client{}, err
 	}

@@ -17,13 +17,13 @@ type Store interface {
 	Load(ctx context.Context) (data map[string][]byte, version string, err error)
 	// Save stores data in the place of a version. It fails with a conflict if another process was faster.
 	Save(ctx context.Context, data map[string][]byte, version string) error
-	// Publish lets clients trust a CA, in PEM, and no other. Publishing the same again changes nothing.
-	Publish(ctx context.Context, ca []byte) error
 }
 
 // Options say what to manage.
 type Options struct {
 	Store Store
+	// Publish lets clients trust a CA, in PEM, and no other. Publishing the same again changes nothing. It may be nil.
+	Publish func(ctx context.Context, ca []byte) error
 	// Of is what the certificate is for, as it is called in the log and in the certificate.
 	Of string
 	// Hosts are the names and addresses of the certificate.
@@ -111,7 +111,10 @@ func (m *Managed) refresh(ctx context.Context) error {
 		return err
 	}
 	m.current.Store(&found)
-	if err := m.options.Store.Publish(ctx, encodeCertificate(found.ca.Raw)); err != nil {
+	if m.options.Publish == nil {
+		return nil
+	}
+	if err := m.options.Publish(ctx, encodeCertificate(found.ca.Raw)); err != nil {
 		return fmt.Errorf("let clients trust it: %w", err)
 	}
 	return nil

@@ -45,19 +45,18 @@ func (s *auditSetup) takeRelease(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	ca, secret := s.from.CA.Data, s.from.Namespace+"/"+s.from.CA.Secret
-	name := c.Cluster + auditDomain
+	secret, name := s.from.Namespace+"/"+s.from.Secret, c.Cluster+auditDomain
 	switch {
-	case ca != nil:
-		s.client, err = certificate.IssueClient(ca[corev1.TLSCertKey], ca[corev1.TLSPrivateKeyKey], name, clientLifetime, s.now())
+	case s.from.Data != nil:
+		s.client, err = certificate.IssueClient(s.from.Data, name, clientLifetime, s.now())
 		if err != nil {
 			return fmt.Errorf("the CA in Secret %s: %w", secret, err)
 		}
 	case s.to.Embed:
-		return fmt.Errorf("found no Secret %s: the release uses your own certificate. The kubeconfig needs a client certificate for %s, or a token of ingest.tokenFile: see %s",
+		return fmt.Errorf("found no Secret %s of Reroll: the release uses your own certificate. The kubeconfig needs a client certificate for %s, or a token of ingest.tokenFile: see %s",
 			secret, name, s.to.Guide())
 	default:
-		s.warn("found no Secret %s: the release uses your own certificate. Add %s, and %s and %s for %s, which your CA has signed",
+		s.warn("found no Secret %s of Reroll: the release uses your own certificate. Add %s, and %s and %s for %s, which your CA has signed",
 			secret, distribution.CAFile, distribution.CertFile, distribution.KeyFile, name)
 	}
 	return nil

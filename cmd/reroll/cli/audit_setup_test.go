@@ -39,7 +39,7 @@ func released(t *testing.T) kube.Ingest {
 	}
 	return kube.Ingest{
 		Release: "reroll", Namespace: "reroll", Service: "reroll-ingest", Cluster: "local", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
-		CA: kube.Material{Secret: "reroll-ingest-ca", Data: map[string][]byte{"tls.crt": ca.CertPEM(), "tls.key": ca.KeyPEM()}},
+		Secret: "reroll-ingest-tls", Data: map[string][]byte{"ca.crt": ca.CertPEM(), "ca.key": ca.KeyPEM()},
 	}
 }
 
@@ -155,9 +155,9 @@ func TestSetupFromReleases(t *testing.T) {
 		"a file alone":   {nil, "--for talos --print settings", says{out: "client-key-data"}},
 		"no kubeconfig":  {nil, "--for openshift --print kubeconfig", says{err: "gives its API server no kubeconfig"}},
 
-		"a certificate of theirs":           {func(k *kube.Ingest) { k.CA.Data = nil }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "client-key: /etc/kubernetes/reroll/client.key", warning: "Add ca.crt, and client.crt and client.key for local.audit.reroll.dev, which your CA has signed"}},
-		"a certificate of theirs, embedded": {func(k *kube.Ingest) { k.CA.Data = nil }, "--for talos", says{err: "needs a client certificate for local.audit.reroll.dev"}},
-		"a Secret that is no CA":            {func(k *kube.Ingest) { k.CA.Data = map[string][]byte{} }, "--for kubeadm", says{err: "the CA in Secret reroll/reroll-ingest-ca: the CA and its key: "}},
+		"a certificate of theirs":           {func(k *kube.Ingest) { k.Data = nil }, "--for kubeadm", says{file: "audit-webhook.yaml", text: "client-key: /etc/kubernetes/reroll/client.key", warning: "Add ca.crt, and client.crt and client.key for local.audit.reroll.dev, which your CA has signed"}},
+		"a certificate of theirs, embedded": {func(k *kube.Ingest) { k.Data = nil }, "--for talos", says{err: "needs a client certificate for local.audit.reroll.dev"}},
+		"a Secret that is no CA":            {func(k *kube.Ingest) { k.Data = map[string][]byte{} }, "--for kubeadm", says{err: "the CA in Secret reroll/reroll-ingest-tls: the CA and its key: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())

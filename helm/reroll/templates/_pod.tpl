@@ -108,6 +108,8 @@ spec:
         {{- if and (eq $folder "ingest-tls") (include "reroll.makesTLS" $) }}
         # The dispatcher makes it. Until then these pods run and are not ready.
         optional: true
+        # The Secret also has the key of the CA, which these pods do not need.
+        items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}, {key: ca.crt, path: ca.crt}]
         {{- end }}
         defaultMode: 0440
     {{- end }}

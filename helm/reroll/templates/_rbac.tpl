@@ -121,7 +121,7 @@ subjects:
 {{- if include "reroll.makesTLS" . }}
 # get: load the CA and the certificate of ingest.
 # update: renew them.
-- {apiGroups: [""], resources: [secrets], resourceNames: [{{ include "reroll.ingestService" . }}-ca, {{ include "reroll.tlsSecretName" . }}], verbs: [get, update]}
+- {apiGroups: [""], resources: [secrets], resourceNames: [{{ include "reroll.tlsSecretName" . }}], verbs: [get, update]}
 {{- end }}
 {{- else -}}
 # get: load the key that digests are made with, and certificates.
