@@ -20,9 +20,8 @@ const (
 	partLabel    = "app.kubernetes.io/part-of=reroll" // of any release, whatever nameOverride makes of its name
 	releaseLabel = "app.kubernetes.io/instance"
 	ingestPort   = "ingest"
-	clusterFlag  = "--cluster-name="
-	// maxReleaseObjects bounds the objects of one kind that are read in Reroll's own namespace.
-	maxReleaseObjects = 500
+	// clusterAnnotation of the Service of ingest is the name of the cluster.
+	clusterAnnotation = "reroll.dev/cluster"
 )
 
 // ErrNoRelease means that Reroll's own namespace has no release that takes audit events.
@@ -31,7 +30,7 @@ var ErrNoRelease = errors.New("no release of Reroll takes audit events there")
 // Ingest is how a release takes audit events.
 type Ingest struct {
 	Release, Namespace, Service string
-	// Cluster is the name of the cluster; empty if the pods do not say it.
+	// Cluster is the name of the cluster; empty if the Service does not have it.
 	Cluster string
 	// Type is that of the Service, with what it has of addresses.
 	Type           corev1.ServiceType
@@ -46,7 +45,7 @@ type Ingest struct {
 // FindIngest returns how the only release in Reroll's own namespace takes audit events. It reads the Secret with the CA. It fails with ErrNoRelease if
 // there is none.
 func (c *Cluster) FindIngest(ctx context.Context) (Ingest, error) {
-	services, err := c.client.CoreV1().Services(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: partLabel, Limit: maxReleaseObjects})
+	services, err := c.client.CoreV1().Services(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: partLabel})
 	if err != nil {
 		return Ingest{}, fmt.Errorf("list Services in namespace %s: %w", c.Namespace, err)
 	}
@@ -63,7 +62,15 @@ func (c *Cluster) FindIngest(ctx context.Context) (Ingest, error) {
 	case len(found) > 1:
 		return Ingest{}, fmt.Errorf("namespace %s has several releases of Reroll: %s", c.Namespace, strings.Join(names, ", "))
 	}
-	return c.completeIngest(ctx, found[names[0]])
+	one := found[names[0]]
+	secret, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, one.Secret, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, one.Secret, err)
+	}
+	if err == nil && secret.Labels[managedLabel] == managedValue {
+		one.Data = secret.Data
+	}
+	return one, nil
 }
 
 // ingestOf returns what a Service says.
@@ -73,48 +80,14 @@ func ingestOf(s *corev1.Service) (Ingest, bool) {
 		return Ingest{}, false
 	}
 	one := Ingest{
-		Release: s.Labels[releaseLabel], Namespace: s.Namespace, Service: s.Name, Type: s.Spec.Type, ClusterIP: s.Spec.ClusterIP,
+		Release: s.Labels[releaseLabel], Namespace: s.Namespace, Service: s.Name, Secret: s.Name + tlsSuffix, Cluster: s.Annotations[clusterAnnotation],
+		Type: s.Spec.Type, ClusterIP: s.Spec.ClusterIP,
 		Port: s.Spec.Ports[i].Port, NodePort: s.Spec.Ports[i].NodePort,
 	}
 	for _, balancer := range s.Status.LoadBalancer.Ingress {
 		one.Balancers = append(one.Balancers, cmp.Or(balancer.Hostname, balancer.IP))
 	}
 	return one, true
-}
-
-// completeIngest adds what the workloads of a release say, and its CA.
-func (c *Cluster) completeIngest(ctx context.Context, one Ingest) (Ingest, error) {
-	options := metav1.ListOptions{LabelSelector: partLabel + "," + releaseLabel + "=" + one.Release, Limit: maxReleaseObjects}
-	sets, errSets := c.client.AppsV1().StatefulSets(c.Namespace).List(ctx, options)
-	deployments, errDeployments := c.client.AppsV1().Deployments(c.Namespace).List(ctx, options)
-	if err := errors.Join(errSets, errDeployments); err != nil {
-		return one, fmt.Errorf("list workloads in namespace %s: %w", c.Namespace, err)
-	}
-	var pods []corev1.PodSpec
-	for i := range sets.Items {
-		pods = append(pods, sets.Items[i].Spec.Template.Spec)
-	}
-	for i := range deployments.Items {
-		pods = append(pods, deployments.Items[i].Spec.Template.Spec)
-	}
-	for _, pod := range pods {
-		for _, container := range pod.Containers {
-			for _, word := range container.Args {
-				if name, is := strings.CutPrefix(word, clusterFlag); is && !strings.Contains(name, "$(") { // not a variable
-					one.Cluster = name
-				}
-			}
-		}
-	}
-	one.Secret = one.Service + tlsSuffix
-	secret, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, one.Secret, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, one.Secret, err)
-	}
-	if err == nil && secret.Labels[managedLabel] == managedValue {
-		one.Data = secret.Data
-	}
-	return one, nil
 }
 
 // traces are what other tools that restart workloads leave in a cluster: objects with a label.

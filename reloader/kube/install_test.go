@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,7 +18,9 @@ func released(release, name string) metav1.ObjectMeta {
 
 // ingestService is one as the chart makes it.
 func ingestService(release, name string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: released(release, name), Spec: corev1.ServiceSpec{
+	metadata := released(release, name)
+	metadata.Annotations = map[string]string{"reroll.dev/cluster": "east"}
+	return &corev1.Service{ObjectMeta: metadata, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Ports: []corev1.ServicePort{{Name: "ingest", Port: 9443}},
 	}}
 }
@@ -29,25 +30,15 @@ func ingestSecret(by string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metadata, Data: map[string][]byte{"ca.crt": []byte("A")}}
 }
 
-// ingestPods are those of a role.
-func ingestPods(release, name string, args ...string) *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: released(release, name), Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		Containers: []corev1.Container{{Args: args, VolumeMounts: []corev1.VolumeMount{{Name: "tls", MountPath: "/etc/reroll/ingest-tls"}}}},
-		Volumes:    []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "own"}}}},
-	}}}}
-}
-
 func TestFindIngest(t *testing.T) {
 	headless := ingestService("reroll", "reroll")
 	headless.Spec.ClusterIP, headless.Spec.Ports[0].Name = corev1.ClusterIPNone, "metrics"
-	set := &appsv1.StatefulSet{ObjectMeta: released("reroll", "reroll")}
-	set.Spec.Template.Spec = ingestPods("", "", "serve", "--cluster-name=east", "--set=ingest.tlsCert=/etc/reroll/ingest-tls/tls.crt").Spec.Template.Spec
 	balanced := ingestService("reroll", "reroll-ingest")
 	balanced.Spec.Type, balanced.Spec.Ports[0].NodePort = corev1.ServiceTypeLoadBalancer, 30943
 	balanced.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "lb.example"}, {IP: "192.0.2.1"}}
 
 	one := Ingest{
-		Release: "reroll", Namespace: "ops", Service: "reroll-ingest", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
+		Release: "reroll", Namespace: "ops", Service: "reroll-ingest", Cluster: "east", Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Port: 9443,
 		Secret: "reroll-ingest-tls",
 	}
 	with := func(change func(*Ingest)) Ingest {
@@ -66,21 +57,6 @@ func TestFindIngest(t *testing.T) {
 		"load balancer": {[]runtime.Object{balanced}, with(func(i *Ingest) {
 			i.Type, i.NodePort, i.Balancers = "LoadBalancer", 30943, []string{"lb.example", "192.0.2.1"}
 		}), ""},
-		"one process": {
-			[]runtime.Object{ingestService("reroll", "reroll-ingest"), set},
-			with(func(i *Ingest) {
-				i.Cluster = "east"
-			}), "",
-		},
-		"roles": {
-			[]runtime.Object{
-				ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll-dispatch", "serve", "--cluster-name=west"),
-				ingestPods("other", "other-dispatch", "serve", "--cluster-name=other"), ingestPods("reroll", "reroll-ingest", "serve"),
-			}, with(func(i *Ingest) { i.Cluster = "west" }), "",
-		},
-		"a name that refers": {
-			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestPods("reroll", "reroll", "serve", "--cluster-name=$(NAME)")}, one, "",
-		},
 		"its own CA": {
 			[]runtime.Object{ingestService("reroll", "reroll-ingest"), ingestSecret(managedValue)},
 			with(func(i *Ingest) { i.Data = map[string][]byte{"ca.crt": []byte("A")} }), "",

@@ -32,7 +32,7 @@ func (s *auditSetup) takeRelease(ctx context.Context) (err error) {
 	c.Release, c.Namespace, c.Cluster = s.from.Release, s.from.Namespace, cmp.Or(s.cluster, s.from.Cluster)
 	c.Ingest = net.JoinHostPort(s.host(), strconv.Itoa(int(s.from.Port)))
 	if c.Cluster == "" {
-		return usagef("the pods of the release do not tell the cluster's name: set --cluster to the clusterName of its dispatcher")
+		return usagef("the Service %s/%s has no annotation reroll.dev/cluster: set --cluster to the clusterName of the dispatcher", c.Namespace, s.from.Service)
 	}
 	if err := reloader.ValidateCluster(c.Cluster); err != nil {
 		return usagef("the name of the cluster: %w", err)
