@@ -89,8 +89,6 @@ type keys struct {
 type jobs struct {
 	*connection
 	keys *keys
-	// left says that the recreation of a Job is left half done.
-	left atomic.Bool
 }
 
 // watching watches workloads and configs.

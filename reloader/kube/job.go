@@ -57,8 +57,7 @@ func (c *jobs) recreate(ctx context.Context, kind workload.Kind, w *workload.Wor
 	})
 	if err != nil && !apierrors.IsNotFound(err) { // if it is gone, another process was faster, and may have died since
 		err = fmt.Errorf("delete %s, to create it again: %w", b, err)
-		if !refused(err) {
-			c.left.Store(true) // it may have been deleted
+		if !refused(err) { // it may have been deleted
 			return nil, err
 		}
 		return nil, errors.Join(err, c.dropBackup(ctx, b))
@@ -100,7 +99,6 @@ func (c *jobs) restore(ctx context.Context, b backup) (*unstructured.Unstructure
 		}
 	}
 	if err != nil {
-		c.left.Store(true)
 		return nil, fmt.Errorf("create %s again (Secret %s/%s keeps it): %v", b, c.Namespace, b.secretName(), err)
 	}
 	_ = c.dropBackup(ctx, b) // RecoverJobs drops it otherwise

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/reroll-dev/reroll/reloader/digest"
 )
@@ -26,15 +25,10 @@ const (
 	// backupKey and signatureKey are the keys of such a Secret. Without the signature, a user who may write Secrets in Reroll's namespace
 	// could have Jobs created anywhere.
 	backupKey, signatureKey = "backup", "signature"
-	// keepTime is how often KeepJobs tries again what was left half done.
-	keepTime = 10 * time.Second
 	// lateTime is for how long after it was sent a request to delete a Job may still be carried out, although its sender died: by default,
 	// an API server gives a request a minute.
 	lateTime = 5 * time.Minute
 )
-
-var errForged = errors.New("it is not signed with Reroll's digest key, and Reroll creates no Job of it: delete the Secret; " +
-	"if Reroll made it before the key was lost, create the Job by hand")
 
 // backup is a Job that must be created again, and what a Secret holds. It may have literal values of environment variables: it goes nowhere else.
 type backup struct {
@@ -102,7 +96,8 @@ func (b backup) secretIn(namespace string, ring *digest.Ring) (*corev1.Secret, e
 // backupIn returns the backup in a Secret that Reroll made. Its errors quote nothing of it.
 func backupIn(secret *corev1.Secret, ring *digest.Ring) (backup, error) {
 	if !ring.Signed(secret.Data[signatureKey], []byte(secret.Name), secret.Data[backupKey]) {
-		return backup{}, fmt.Errorf("secret %s/%s: %w", secret.Namespace, secret.Name, errForged)
+		return backup{}, fmt.Errorf("secret %s/%s: it is not signed with Reroll's digest key, and Reroll creates no Job of it: delete the Secret; "+
+			"if Reroll made it before the key was lost, create the Job by hand", secret.Namespace, secret.Name)
 	}
 	b := backup{secret: secret.ResourceVersion}
 	if json.Unmarshal(secret.Data[backupKey], &b) != nil || b.Job == nil {
@@ -121,7 +116,6 @@ func (c *jobs) keeps(ctx context.Context, job *unstructured.Unstructured) bool {
 func (c *jobs) dropBackup(ctx context.Context, b backup) error {
 	err := c.client.CoreV1().Secrets(c.Namespace).Delete(ctx, b.secretName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &b.secret}})
 	if err != nil && !apierrors.IsNotFound(err) {
-		c.left.Store(true)
 		return fmt.Errorf("delete Secret %s/%s, which keeps %s: %v", c.Namespace, b.secretName(), b, err)
 	}
 	return nil
@@ -131,23 +125,17 @@ func (c *jobs) dropBackup(ctx context.Context, b backup) error {
 // gone or being deleted. If the old one exists as it was, its deletion may still be under way: the backup is kept until the Job has another
 // version, or for five minutes. It tries each Job once and returns the errors of all.
 //
-// The process that rolls workloads calls RecoverJobs before it watches them, and may at any time; no other process does.
+// The process that rolls workloads calls RecoverJobs before it watches them, and then every minute; no other process does.
 //
 // A Job that a user deletes after its backup was stored and before it was dropped is created again.
 func (c *jobs) RecoverJobs(ctx context.Context) error {
 	stored, err := c.client.CoreV1().Secrets(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: ManifestLabel})
 	if err != nil {
-		c.left.Store(true)
 		return fmt.Errorf("list backups of Jobs in namespace %s: %w", c.Namespace, err)
 	}
 	var errs []error
 	for i := range stored.Items {
-		if err := c.recoverJob(ctx, &stored.Items[i]); err != nil {
-			if !errors.Is(err, errForged) { // which stays so
-				c.left.Store(true)
-			}
-			errs = append(errs, err)
-		}
+		errs = append(errs, c.recoverJob(ctx, &stored.Items[i]))
 	}
 	return errors.Join(errs...)
 }
@@ -171,21 +159,7 @@ func (c *jobs) recoverJob(ctx context.Context, secret *corev1.Secret) error {
 		}
 		return err
 	case live.GetUID() == b.UID && live.GetResourceVersion() == b.Version && time.Since(b.Kept) < lateTime:
-		c.left.Store(true)
 		return nil
 	}
 	return c.dropBackup(ctx, b)
-}
-
-// KeepJobs calls RecoverJobs every ten seconds while a recreation is left half done, for instance because a quota or an admission policy
-// refuses the new Job, until ctx ends. Otherwise it makes no request.
-func (c *jobs) KeepJobs(ctx context.Context) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		if !c.left.Swap(false) {
-			return
-		}
-		if err := c.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
-			c.logger().Warn("a Job is not recreated yet", "error", err)
-		}
-	}, keepTime)
 }

@@ -108,7 +108,7 @@ func TestJobIsRecreated(t *testing.T) {
 }
 
 // TestJobIsNeverLost: a process dies before or during each of the requests that a recreation takes, or its answer is lost and it continues. The Job
-// stands again, once: by the next process, or by what KeepJobs does.
+// stands again, once: by the next process, or by the next RecoverJobs of its own.
 func TestJobIsNeverLost(t *testing.T) {
 	for n, step := range []string{"read", "keep", "delete", "create", "drop"} {
 		for name, how := range map[string]struct{ lose, continues bool }{"dies before ": {}, "dies during ": {lose: true}, "loses the answer of ": {true, true}} {
@@ -260,12 +260,7 @@ func TestJobRefusedAfterItsDeletionIsKeptUntilItIsAccepted(t *testing.T) {
 		t.Fatal("the Job is gone and its manifest too")
 	}
 
-	ctx, cancel := context.WithCancel(t.Context())
-	var keeper sync.WaitGroup
-	keeper.Go(func() { c.KeepJobs(ctx) })
 	line.Must(t, quotas.Delete(t.Context(), quota.Name, metav1.DeleteOptions{}))
-	eventually(t, "the Job is created again", func() bool { return kept(t, w.UID) == 0 })
-	cancel()
-	keeper.Wait()
+	eventually(t, "the Job is created again", func() bool { return c.RecoverJobs(t.Context()) == nil })
 	checkRecreated(t, namespace, w.UID, born())
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/hot"
@@ -169,17 +171,24 @@ func (p *program) lead(ctx context.Context, cluster *kube.Cluster, d *dispatcher
 	})
 }
 
+// jobsTick is how often Jobs that were left half recreated are tried again.
+const jobsTick = time.Minute
+
 // runDispatcher loads the state, watches the workloads, and then works on hints until ctx ends. Running work is finished, unless
 // term ends.
 func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
 	if err := p.insist(ctx, "state could not be loaded", d.Load); err != nil {
 		return nil
 	}
-	if !p.settings.DryRun && !slices.Contains(p.settings.Scope.IgnoredWorkloads(), workload.Job.Kind) {
+	recoverJobs := func(ctx context.Context) {
+		if p.settings.DryRun || slices.Contains(p.settings.Scope.IgnoredWorkloads(), workload.Job.Kind) {
+			return
+		}
 		if err := cluster.RecoverJobs(ctx); err != nil && ctx.Err() == nil {
-			p.logger.Warn("jobs that were left half recreated are tried again", "error", err)
+			p.logger.Warn("a Job is not recreated yet", "error", err)
 		}
 	}
+	recoverJobs(ctx)
 	p.watchControl(ctx, cluster, d)
 	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
 		if ctx.Err() != nil {
@@ -196,7 +205,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 		}
 	})
 	hints.Go(func() { p.publishStatus(ctx, cluster, d) })
-	hints.Go(func() { cluster.KeepJobs(ctx) })
+	hints.Go(func() { wait.UntilWithContext(ctx, recoverJobs, jobsTick) })
 	hints.Go(func() { p.queue.KeepRecords(ctx, func() { p.storeAgain(ctx, cluster, d) }) })
 	if p.settings.Watches() {
 		hints.Go(func() { p.watchConfigs(ctx, cluster, d) })

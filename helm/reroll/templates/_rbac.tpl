@@ -125,7 +125,7 @@ subjects:
 {{- end }}
 {{- else -}}
 # get: load the key that digests are made with, and certificates.
-# list: find at the start the manifests of Jobs whose recreation was cut short.
+# list: find the manifests of Jobs whose recreation was cut short.
 # create: make the key, certificates and the canary, once, and keep the manifest of a Job before the Job is deleted.
 # update: keep that of a later attempt in its place, and renew certificates.
 # delete: drop the manifest once the Job is there again.
