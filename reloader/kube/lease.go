@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/klog/v2"
 )
 
 // LeaseName is the Lease that Stakater Reloader uses as well: neither works while the other leads.
@@ -63,8 +60,8 @@ func (c *Cluster) Lead(ctx context.Context, identity string, r prometheus.Regist
 			Client:     c.vital.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		fence: &c.fence, logger: c.logger(),
-		lose: func() { lose(ErrLeadershipLost); stop(ErrLeadershipLost) },
+		fence: &c.fence,
+		lose:  func() { lose(ErrLeadershipLost); stop(ErrLeadershipLost) },
 	}
 	elected, stopped := make(chan struct{}), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -74,8 +71,7 @@ func (c *Cluster) Lead(ctx context.Context, identity string, r prometheus.Regist
 	if err != nil {
 		return fmt.Errorf("lease %s: %w", lock.Describe(), err)
 	}
-	// The elector outlives ctx, and logs nothing: the lock does, in our format.
-	electing, release := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.Logger{}))
+	electing, release := context.WithCancel(context.WithoutCancel(ctx)) // the elector outlives ctx
 	go func() { defer close(stopped); elector.Run(electing) }()
 	defer func() { release(); <-stopped }()
 	select {
@@ -84,11 +80,8 @@ func (c *Cluster) Lead(ctx context.Context, identity string, r prometheus.Regist
 	case <-elected:
 	}
 	c.term.Store(&begin)
-	c.logger().Info("leading", "lease", lock.Describe(), "identity", identity)
-	err = run(begin, term)
-	c.logger().Info("no longer leading", "lease", lock.Describe(), "identity", identity, "lost", term.Err() != nil)
-	stop(nil)
-	return err
+	defer stop(nil) // before the release
+	return run(begin, term)
 }
 
 // Leading reports whether this process leads, and its work has not been asked to end.
@@ -101,20 +94,17 @@ func (c *Cluster) Leading() bool {
 // asked for: neither a slow answer nor a pause of the process makes a term longer. The elector calls one method at a time.
 type datedLock struct {
 	resourcelock.Interface
-	fence  *fence
-	lose   func()
-	logger *slog.Logger
+	fence *fence
+	lose  func()
 	// watchdog calls lose; nil before the term.
 	watchdog *time.Timer
-	// holder was seen last. failing says that the last request failed.
-	holder  string
-	failing bool
+	// holder was seen last.
+	holder string
 }
 
 // Get reads the Lease. A new holder is believed at once: the elector would try to renew for the rest of its time.
 func (l *datedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	l.log(err)
 	if err != nil {
 		return record, raw, err
 	}
@@ -138,16 +128,12 @@ func (l *datedLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	if l.holder != l.Identity() {
 		return nil
 	}
-	err := l.Interface.Update(ctx, record)
-	l.log(err)
-	return err
+	return l.Interface.Update(ctx, record)
 }
 
 func (l *datedLock) renew(write func() error) error {
 	ends := time.Now().Add(renewDeadline)
-	err := write()
-	l.log(err)
-	if err != nil {
+	if err := write(); err != nil {
 		return err
 	}
 	if l.watchdog == nil {
@@ -156,16 +142,4 @@ func (l *datedLock) renew(write func() error) error {
 	l.watchdog.Reset(time.Until(ends))
 	l.fence.closeAt(ends)
 	return nil
-}
-
-// log logs the first of several failures. That there is no Lease yet, or that another candidate was faster, is none.
-func (l *datedLock) log(err error) {
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		l.failing = false
-		return
-	}
-	if !l.failing && !errors.Is(err, context.Canceled) {
-		l.logger.Warn("lease cannot be read or written", "lease", l.Describe(), "error", err)
-	}
-	l.failing = true
 }
