@@ -68,45 +68,17 @@ type connection struct {
 // Cluster is a connection to one API server, and what Reroll does there.
 type Cluster struct {
 	*connection
-	*keys
-	*jobs
-	*watching
-	*operated
+	// ring has the digest keys once they were read.
+	ring atomic.Pointer[digest.Ring]
+	// watcher is the one of Watch; nil before it is called.
+	watcher atomic.Pointer[watcher]
 	// term is the context of the last term of leadership.
 	term atomic.Pointer[context.Context]
 	// proofs has the moment of the newest update seen of each SecretProviderClass.
 	proofs sync.Map
 }
 
-// keys reads and writes Reroll's own Secrets.
-type keys struct {
-	*connection
-	// ring has the digest keys once they were read.
-	ring atomic.Pointer[digest.Ring]
-}
-
-// jobs recreates Jobs.
-type jobs struct {
-	*connection
-	keys *keys
-}
-
-// watching watches workloads and configs.
-type watching struct {
-	*connection
-	// watcher is the one of Watch; nil before it is called.
-	watcher atomic.Pointer[watcher]
-	// untracked has a cache.InformerSynced for each kind that the API server may lack.
-	untracked sync.Map
-}
-
-// operated is what people who run the cluster ask of Reroll, and whether it runs there.
-type operated struct{ *connection }
-
-func newCluster(c *connection) *Cluster {
-	k := &keys{connection: c}
-	return &Cluster{connection: c, keys: k, jobs: &jobs{connection: c, keys: k}, watching: &watching{connection: c}, operated: &operated{c}}
-}
+func newCluster(c *connection) *Cluster { return &Cluster{connection: c} }
 
 const (
 	// connectTime bounds the first request to an API server.

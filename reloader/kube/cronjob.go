@@ -33,9 +33,6 @@ func (c *Cluster) startJob(ctx context.Context, kind workload.Kind, w *workload.
 	if cronJob.GetDeletionTimestamp() != nil {
 		return nil, gone(kind, w.Name)
 	}
-	if r.Name == "" {
-		return nil, fmt.Errorf("make a Job of %s: the roll has no name", w.Ref())
-	}
 	if cronJob, err = applied(kind, w, cronJob, r); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // metadataInformer watches the metadata of a resource, as far as it is in scope.
-func (c *watching) metadataInformer(resource schema.GroupVersionResource, namespace string, narrow func(*metav1.ListOptions)) cache.SharedIndexInformer {
+func (c *Cluster) metadataInformer(resource schema.GroupVersionResource, namespace string, narrow func(*metav1.ListOptions)) cache.SharedIndexInformer {
 	return metadatainformer.NewFilteredMetadataInformer(c.metadata, resource, namespace, 0, cache.Indexers{}, narrow).Informer()
 }
 
@@ -52,7 +52,7 @@ func listWatch[List runtime.Object](of objects[List], client any, narrow func(*m
 // workloads lists and watches the objects of a kind. Where the API server may lack the kind it asks discovery first: the chart grants rights on such a
 // kind only where it is served, and elsewhere a request for its objects is refused instead of not found. Importing client-go's informers instead would
 // link those of all resources of Kubernetes.
-func (c *watching) workloads(kind workload.Kind, namespace string) (cache.ListerWatcher, runtime.Object) {
+func (c *Cluster) workloads(kind workload.Kind, namespace string) (cache.ListerWatcher, runtime.Object) {
 	narrow := func(o *metav1.ListOptions) error {
 		if c.options.Scope.narrow(o); kind.Optional && !c.serves(kind) {
 			return apierrors.NewNotFound(kind.Resource.GroupResource(), "")
@@ -77,7 +77,7 @@ func (c *watching) workloads(kind workload.Kind, namespace string) (cache.Lister
 // feed has an informer, which must not run yet, strip what it caches and report it to a handler. Has reports whether the handler has had all that
 // existed. If the resource may be absent, failed reports whether listing or watching it has ever failed, and absent is called for the first
 // failure other than that it is not served.
-func (c *watching) feed(
+func (c *Cluster) feed(
 	informer cache.SharedIndexInformer, strip cache.TransformFunc, handler cache.ResourceEventHandler, mayBeAbsent bool, absent func(error),
 ) (has, failed cache.InformerSynced, err error) {
 	if err := informer.SetTransform(strip); err != nil {
@@ -103,7 +103,7 @@ func (c *watching) feed(
 }
 
 // follow reports the metadata of what an informer watches to a handler until ctx ends. It returns once all that existed was reported.
-func (c *watching) follow(ctx context.Context, what string, informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
+func (c *Cluster) follow(ctx context.Context, what string, informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
 	has, _, err := c.feed(informer, slimMeta(nil), handler, false, nil)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", what, err)
@@ -113,6 +113,18 @@ func (c *watching) follow(ctx context.Context, what string, informer cache.Share
 		return fmt.Errorf("watch %s: %w", what, context.Cause(ctx))
 	}
 	return nil
+}
+
+// on returns a handler that calls report for every object that an event is about, and says whether it is deleted.
+func on[T any](report func(o T, deleted bool)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { report(obj.(T), false) }, UpdateFunc: func(_, obj any) { report(obj.(T), false) },
+		DeleteFunc: func(obj any) {
+			if o, ok := last[T](obj); ok {
+				report(o, true)
+			}
+		},
+	}
 }
 
 // last returns a deleted object as it was last seen.

@@ -24,13 +24,13 @@ var (
 	errStillThere = errors.New("the deleted one still exists")
 )
 
-func (c *jobs) jobsIn(namespace string) dynamic.ResourceInterface {
+func (c *Cluster) jobsIn(namespace string) dynamic.ResourceInterface {
 	return c.dynamic.Resource(workload.Job.Resource).Namespace(namespace)
 }
 
 // recreate deletes the Job and creates it again with the marks in it. A Secret holds the new Job from before the delete until it is created:
 // whatever fails in between, RecoverJobs continues from there.
-func (c *jobs) recreate(ctx context.Context, kind workload.Kind, w *workload.Workload, r mark.Roll) (*workload.Workload, error) {
+func (c *Cluster) recreate(ctx context.Context, kind workload.Kind, w *workload.Workload, r mark.Roll) (*workload.Workload, error) {
 	job, err := c.jobsIn(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
 	switch {
 	case err != nil:
@@ -86,7 +86,7 @@ func refused(err error) bool {
 // restore creates a deleted Job of its backup, drops the backup, and returns what then stands in the place of the deleted Job. If its
 // namespace is deleted, it drops the backup and returns that the Job is not found. Other errors hide their kind: the Job is still to be
 // created.
-func (c *jobs) restore(ctx context.Context, b backup) (*unstructured.Unstructured, error) {
+func (c *Cluster) restore(ctx context.Context, b backup) (*unstructured.Unstructured, error) {
 	jobs := c.jobsIn(b.Job.GetNamespace())
 	job, err := jobs.Create(ctx, b.Job, metav1.CreateOptions{FieldManager: workload.MarkManager})
 	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {

@@ -48,8 +48,8 @@ func (b backup) secretName() string { return "reroll-job-" + string(b.UID) }
 
 // backUp stores job before old is deleted, in place of what was stored for old before. A Job that does not fit into a Secret is refused as
 // too large.
-func (c *jobs) backUp(ctx context.Context, job, old *unstructured.Unstructured) (backup, error) {
-	ring, err := c.keys.signer(ctx)
+func (c *Cluster) backUp(ctx context.Context, job, old *unstructured.Unstructured) (backup, error) {
+	ring, err := c.signer(ctx)
 	if err != nil {
 		return backup{}, err
 	}
@@ -107,13 +107,13 @@ func backupIn(secret *corev1.Secret, ring *digest.Ring) (backup, error) {
 }
 
 // keeps reports whether there is a backup of a Job, which is thus being recreated.
-func (c *jobs) keeps(ctx context.Context, job *unstructured.Unstructured) bool {
+func (c *Cluster) keeps(ctx context.Context, job *unstructured.Unstructured) bool {
 	_, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, backup{UID: job.GetUID()}.secretName(), metav1.GetOptions{})
 	return err == nil
 }
 
 // dropBackup deletes this version of a backup; what it cannot delete is left for RecoverJobs.
-func (c *jobs) dropBackup(ctx context.Context, b backup) error {
+func (c *Cluster) dropBackup(ctx context.Context, b backup) error {
 	err := c.client.CoreV1().Secrets(c.Namespace).Delete(ctx, b.secretName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &b.secret}})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete Secret %s/%s, which keeps %s: %v", c.Namespace, b.secretName(), b, err)
@@ -128,7 +128,7 @@ func (c *jobs) dropBackup(ctx context.Context, b backup) error {
 // The process that rolls workloads calls RecoverJobs before it watches them, and then every minute; no other process does.
 //
 // A Job that a user deletes after its backup was stored and before it was dropped is created again.
-func (c *jobs) RecoverJobs(ctx context.Context) error {
+func (c *Cluster) RecoverJobs(ctx context.Context) error {
 	stored, err := c.client.CoreV1().Secrets(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: ManifestLabel})
 	if err != nil {
 		return fmt.Errorf("list backups of Jobs in namespace %s: %w", c.Namespace, err)
@@ -140,8 +140,8 @@ func (c *jobs) RecoverJobs(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (c *jobs) recoverJob(ctx context.Context, secret *corev1.Secret) error {
-	ring, err := c.keys.signer(ctx)
+func (c *Cluster) recoverJob(ctx context.Context, secret *corev1.Secret) error {
+	ring, err := c.signer(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -19,17 +18,11 @@ import (
 // error of Put.
 func (l *Ledger) Watch(ctx context.Context) error {
 	informer := l.cluster.metadataInformer(resourceOf(reloader.ConfigMap), l.cluster.Namespace, func(o *metav1.ListOptions) { o.LabelSelector = ledgerSelector })
-	return l.cluster.follow(ctx, "the ledger", informer, cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { l.see(obj, false) }, UpdateFunc: func(_, obj any) { l.see(obj, false) }, DeleteFunc: func(obj any) { l.see(obj, true) },
-	})
+	return l.cluster.follow(ctx, "the ledger", informer, on(l.see))
 }
 
 // see notes a ConfigMap that this process neither wrote nor knows. It waits while Put writes, so that what Put wrote is known.
-func (l *Ledger) see(obj any, gone bool) {
-	m, ok := last[*metav1.PartialObjectMetadata](obj)
-	if !ok {
-		return
-	}
+func (l *Ledger) see(m *metav1.PartialObjectMetadata, gone bool) {
 	namespace, i, ok := pageNamed(m.Name)
 	if !ok {
 		return

@@ -9,8 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -71,12 +71,8 @@ const workloadPage = 100
 func (c *Cluster) Workloads(ctx context.Context, visit func(*workload.Workload) error) (hidden []string, err error) {
 	for _, kind := range c.options.Scope.kinds() {
 		for _, namespace := range c.options.Scope.namespaces() {
-			pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				if kind.Optional {
-					return c.dynamic.Resource(kind.Resource).Namespace(namespace).List(ctx, o)
-				}
-				return c.restClientOf(kind).Get().Namespace(namespace).Resource(kind.Resource.Resource).VersionedParams(&o, scheme.ParameterCodec).Do(ctx).Get()
-			})
+			objects, _ := c.workloads(kind, namespace)
+			pages := pager.New(cache.ToListerWatcherWithContext(objects).ListWithContext)
 			pages.PageSize, pages.PageBufferSize = workloadPage, 1
 			err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
 				w, err := kind.Strip(obj, c.options.KeepAnnotation)
@@ -93,9 +89,7 @@ func (c *Cluster) Workloads(ctx context.Context, visit func(*workload.Workload) 
 			switch {
 			case err == nil || kind.Optional && notThere(err):
 			case apierrors.IsForbidden(err):
-				if !kind.Optional || c.serves(kind) {
-					hidden = append(hidden, kind.Resource.Resource)
-				}
+				hidden = append(hidden, kind.Resource.Resource)
 			default:
 				return hidden, fmt.Errorf("list %s: %w", kind.Resource.Resource, err)
 			}

@@ -27,7 +27,7 @@ const (
 
 // DigestKeys returns the ring of the digest keys, and creates the Secret if there is none. A dry run creates nothing: the ring is then that
 // of this process alone, and the next one starts with new baselines.
-func (c *keys) DigestKeys(ctx context.Context) (*digest.Ring, error) {
+func (c *Cluster) DigestKeys(ctx context.Context) (*digest.Ring, error) {
 	ring, err := c.digestKeys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("digest key (Secret %s/%s): %w", c.Namespace, KeySecret, err)
@@ -36,7 +36,7 @@ func (c *keys) DigestKeys(ctx context.Context) (*digest.Ring, error) {
 	return ring, nil
 }
 
-func (c *keys) digestKeys(ctx context.Context) (*digest.Ring, error) {
+func (c *Cluster) digestKeys(ctx context.Context) (*digest.Ring, error) {
 	secrets := c.client.CoreV1().Secrets(c.Namespace)
 	secret, err := secrets.Get(ctx, KeySecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -61,7 +61,7 @@ func (c *keys) digestKeys(ctx context.Context) (*digest.Ring, error) {
 }
 
 // signer returns the ring of the digest keys, which is read once.
-func (c *keys) signer(ctx context.Context) (*digest.Ring, error) {
+func (c *Cluster) signer(ctx context.Context) (*digest.Ring, error) {
 	if ring := c.ring.Load(); ring != nil {
 		return ring, nil
 	}
@@ -71,23 +71,23 @@ func (c *keys) signer(ctx context.Context) (*digest.Ring, error) {
 // Certificate is where a managed certificate is stored: a Secret in Reroll's namespace. Processes that only present the certificate mount it
 // without the key of the CA.
 type Certificate struct {
-	keys        *keys
+	cluster     *Cluster
 	use, secret string
 }
 
 // IngestCertificate returns the place of the certificate of ingest, for the Service of that name.
-func (c *keys) IngestCertificate(service string) Certificate {
+func (c *Cluster) IngestCertificate(service string) Certificate {
 	return Certificate{c, "ingest", service + tlsSuffix}
 }
 
 // AdmissionCertificate returns the place of the certificate of the admission webhook.
-func (c *keys) AdmissionCertificate() Certificate {
+func (c *Cluster) AdmissionCertificate() Certificate {
 	return Certificate{c, "admission", AdmissionSecret}
 }
 
 // Load returns the data of the Secret and its version; nil and "" if there is none.
 func (s Certificate) Load(ctx context.Context) (map[string][]byte, string, error) {
-	secret, err := s.keys.vital.CoreV1().Secrets(s.keys.Namespace).Get(ctx, s.secret, metav1.GetOptions{})
+	secret, err := s.cluster.vital.CoreV1().Secrets(s.cluster.Namespace).Get(ctx, s.secret, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, "", nil
@@ -104,11 +104,11 @@ func (s Certificate) Load(ctx context.Context) (map[string][]byte, string, error
 func (s Certificate) Save(ctx context.Context, data map[string][]byte, version string) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: s.secret, Namespace: s.keys.Namespace, ResourceVersion: version, Labels: map[string]string{managedLabel: managedValue},
+			Name: s.secret, Namespace: s.cluster.Namespace, ResourceVersion: version, Labels: map[string]string{managedLabel: managedValue},
 		},
 		Type: corev1.SecretTypeTLS, Data: data,
 	}
-	secrets := s.keys.vital.CoreV1().Secrets(s.keys.Namespace)
+	secrets := s.cluster.vital.CoreV1().Secrets(s.cluster.Namespace)
 	var err error
 	if version == "" {
 		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: fieldManager})

@@ -24,7 +24,7 @@ type census struct {
 
 // Unseen lists the metadata of the workloads of a namespace, and returns a call that says which of them Watch has not handed on yet as they were
 // then. A namespace that Watch leaves out has none.
-func (c *watching) Unseen(ctx context.Context, namespace string) (func() []reloader.WorkloadRef, error) {
+func (c *Cluster) Unseen(ctx context.Context, namespace string) (func() []reloader.WorkloadRef, error) {
 	w := c.watcher.Load()
 	if w == nil || !c.options.Scope.covers(namespace) {
 		return func() []reloader.WorkloadRef { return nil }, nil

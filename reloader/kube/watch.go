@@ -38,8 +38,9 @@ type watcher struct {
 	// selected has the namespaces whose labels match; nil: all namespaces are watched.
 	selected cache.Store
 	// stores has the informers' stores by kind, and for each kind by namespace; the namespace is empty for a store with all of them. It does
-	// not change once an informer runs.
+	// not change once an informer runs, and neither does listed: by kind, whether what existed was tracked.
 	stores map[string]map[string]cache.Indexer
+	listed map[string][]cache.InformerSynced
 
 	mu sync.Mutex // one call of track and forget at a time
 	// handled has the newest resource version of each workload for which an event was handled, until its deletion was.
@@ -47,7 +48,10 @@ type watcher struct {
 }
 
 func newWatcher(track func(*workload.Workload), forget func(reloader.WorkloadRef)) *watcher {
-	return &watcher{track: track, forget: forget, stores: map[string]map[string]cache.Indexer{}, handled: map[reloader.WorkloadRef]string{}}
+	return &watcher{
+		track: track, forget: forget, stores: map[string]map[string]cache.Indexer{}, listed: map[string][]cache.InformerSynced{},
+		handled: map[reloader.WorkloadRef]string{},
+	}
 }
 
 // Watch calls track for every workload in scope, now and after each of its changes, and forget for each that is deleted or leaves the scope.
@@ -56,17 +60,12 @@ func newWatcher(track func(*workload.Workload), forget func(reloader.WorkloadRef
 //
 // A kind that the API server may lack holds nothing up: if it cannot be listed at first, its workloads are tracked once it can. client-go
 // tries again after at most a minute.
-func (c *watching) Watch(ctx context.Context, track func(*workload.Workload), forget func(reloader.WorkloadRef)) error {
+func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), forget func(reloader.WorkloadRef)) error {
 	w := newWatcher(track, forget)
-	c.watcher.Store(w)
-	if err := c.watchNamespaces(ctx, w); err != nil {
-		return err
-	}
 	var run []func()
 	var synced []cache.InformerSynced
 	for _, kind := range c.options.Scope.kinds() {
 		w.stores[kind.Kind] = map[string]cache.Indexer{}
-		var listed []cache.InformerSynced
 		for _, namespace := range c.options.Scope.namespaces() {
 			objects, example := c.workloads(kind, namespace)
 			informer := cache.NewSharedIndexInformer(objects, example, 0, workloadIndexers)
@@ -77,14 +76,13 @@ func (c *watching) Watch(ctx context.Context, track func(*workload.Workload), fo
 			if err != nil {
 				return fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)
 			}
-			listed, synced = append(listed, has), append(synced, func() bool { return has() || failed() })
+			w.listed[kind.Kind], synced = append(w.listed[kind.Kind], has), append(synced, func() bool { return has() || failed() })
 			run = append(run, func() { informer.RunWithContext(ctx) })
 		}
-		if kind.Optional {
-			c.untracked.Store(kind.Kind, cache.InformerSynced(func() bool {
-				return !slices.ContainsFunc(listed, func(has cache.InformerSynced) bool { return !has() })
-			}))
-		}
+	}
+	c.watcher.Store(w)
+	if err := c.watchNamespaces(ctx, w); err != nil {
+		return err
 	}
 	for _, r := range run {
 		go r()
@@ -97,14 +95,14 @@ func (c *watching) Watch(ctx context.Context, track func(*workload.Workload), fo
 
 // Tracked reports whether Watch has tracked all workloads of a kind that exist; false while a kind that the API server may lack was never
 // listed.
-func (c *watching) Tracked(kind string) bool {
-	listed, optional := c.untracked.Load(kind)
-	return !optional || listed.(cache.InformerSynced)()
+func (c *Cluster) Tracked(kind string) bool {
+	w := c.watcher.Load()
+	return w == nil || !slices.ContainsFunc(w.listed[kind], func(has cache.InformerSynced) bool { return !has() })
 }
 
 // watchNamespaces has w follow the labels of namespaces, if they are selected by these. It returns when all that exist are known. The API server
 // selects: to the informer a namespace that stops to match is deleted.
-func (c *watching) watchNamespaces(ctx context.Context, w *watcher) error {
+func (c *Cluster) watchNamespaces(ctx context.Context, w *watcher) error {
 	if !c.options.Scope.selects() {
 		return nil
 	}
@@ -122,15 +120,7 @@ func (c *watching) watchNamespaces(ctx context.Context, w *watcher) error {
 }
 
 func (w *watcher) handler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.look(obj.(*workload.Workload).Ref(), false) },
-		UpdateFunc: func(_, obj any) { w.look(obj.(*workload.Workload).Ref(), false) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := last[*workload.Workload](obj); ok {
-				w.look(gone.Ref(), true)
-			}
-		},
-	}
+	return on(func(found *workload.Workload, deleted bool) { w.look(found.Ref(), deleted) })
 }
 
 // look reports a workload as it is now, and those that run its template.
@@ -155,12 +145,8 @@ func (w *watcher) lookAtNamespace(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	selected := w.selects(namespace)
-	for _, kind := range workload.Kinds {
-		store := w.storeOf(kind.Kind, namespace)
-		if store == nil {
-			continue
-		}
-		objects, _ := store.ByIndex(cache.NamespaceIndex, namespace) // the index exists
+	for kind := range w.stores {
+		objects, _ := w.storeOf(kind, namespace).ByIndex(cache.NamespaceIndex, namespace) // the index exists
 		for _, obj := range objects {
 			if ref := obj.(*workload.Workload).Ref(); selected {
 				w.trackNow(ref)
@@ -213,11 +199,7 @@ func (w *watcher) trackNow(ref reloader.WorkloadRef) {
 // trackRunners tracks the workloads that run the template of an object.
 func (w *watcher) trackRunners(of reloader.WorkloadRef) {
 	for kind := range w.stores {
-		store := w.storeOf(kind, of.Namespace)
-		if store == nil {
-			continue
-		}
-		runners, _ := store.ByIndex(byTemplate, of.String()) // the index exists
+		runners, _ := w.storeOf(kind, of.Namespace).ByIndex(byTemplate, of.String()) // the index exists
 		for _, obj := range runners {
 			w.trackNow(obj.(*workload.Workload).Ref())
 		}
@@ -226,7 +208,7 @@ func (w *watcher) trackRunners(of reloader.WorkloadRef) {
 
 // strip returns what makes workloads of objects. An object that cannot be read becomes a workload that asks for nothing, since an error here
 // would hide all others of its kind.
-func (c *watching) strip(kind workload.Kind) cache.TransformFunc {
+func (c *Cluster) strip(kind workload.Kind) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		w, err := kind.Strip(obj, c.options.KeepAnnotation)
 		if err == nil {

@@ -28,7 +28,7 @@ type Touch struct {
 // their content be read.
 //
 // A kind that is not part of Kubernetes may be absent, or refused: its watch then begins when it can.
-func (c *watching) WatchConfigs(ctx context.Context, touched func(Touch)) error {
+func (c *Cluster) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 	var synced []cache.InformerSynced
 	for _, kind := range reloader.ConfigKinds {
 		if slices.Contains(c.options.Scope.IgnoredConfigs, kind) || kind.External() && !c.options.Scope.Classes {
@@ -50,7 +50,7 @@ func (c *watching) WatchConfigs(ctx context.Context, touched func(Touch)) error 
 
 // watchConfigs watches one kind. For SecretProviderClasses these are the PodStatuses, of which only updates are rotations. Metadata does not
 // say which class one is about, so that a touch is about every class of the namespace.
-func (c *watching) watchConfigs(ctx context.Context, kind reloader.ConfigKind, namespace string, touched func(Touch)) (cache.InformerSynced, error) {
+func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, namespace string, touched func(Touch)) (cache.InformerSynced, error) {
 	classes, writer := kind.External(), dataManager
 	if classes {
 		writer = statusWriter
