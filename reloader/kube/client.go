@@ -128,6 +128,18 @@ func (c *connection) makeClients() error {
 	return errors.Join(errs[:]...)
 }
 
+// upsert updates the version of an object that it names, or creates it if it names none.
+func upsert[T metav1.Object](ctx context.Context, client interface {
+	Create(ctx context.Context, o T, options metav1.CreateOptions) (T, error)
+	Update(ctx context.Context, o T, options metav1.UpdateOptions) (T, error)
+}, o T,
+) (T, error) {
+	if o.GetResourceVersion() == "" {
+		return client.Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
+	}
+	return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: fieldManager})
+}
+
 func (c *connection) logger() *slog.Logger {
 	if c.options.Logger == nil {
 		return slog.New(slog.DiscardHandler)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -180,7 +181,7 @@ func TestPodsOfAnEndedTerm(t *testing.T) {
 	if err := c.makeClients(); err != nil {
 		t.Fatal(err)
 	}
-	c.fence.close()
+	c.fence.closeAt(time.Now())
 	pods, pod := NewPods(c), workload.RunningPod{Name: "web-a"}
 	_, called := pods.Servers(t.Context())
 	for what, err := range map[string]error{

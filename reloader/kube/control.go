@@ -80,8 +80,7 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 	raced := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	err := retry.OnError(retry.DefaultRetry, raced, func() error {
 		stored, err := client.Get(ctx, control.ConfigMap, metav1.GetOptions{})
-		missing := apierrors.IsNotFound(err)
-		if missing {
+		if apierrors.IsNotFound(err) {
 			stored, err = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap}}, nil
 		}
 		if err != nil {
@@ -93,11 +92,7 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 		if err := change(stored.Data); err != nil {
 			return err
 		}
-		if missing {
-			_, err = client.Create(ctx, stored, metav1.CreateOptions{FieldManager: fieldManager})
-		} else {
-			_, err = client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: fieldManager})
-		}
+		_, err = upsert(ctx, client, stored)
 		return err
 	})
 	if err != nil {

@@ -15,8 +15,6 @@ type fence struct {
 	closes atomic.Pointer[time.Time]
 }
 
-func (f *fence) close() { f.closeAt(time.Now()) }
-
 func (f *fence) closeAt(t time.Time) { f.closes.Store(&t) }
 
 // closed asks both clocks: a paused machine stops the one, and anyone who sets the time sets the other.

@@ -104,7 +104,7 @@ func (c *Cluster) feed(
 
 // follow reports the metadata of what an informer watches to a handler until ctx ends. It returns once all that existed was reported.
 func (c *Cluster) follow(ctx context.Context, what string, informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
-	has, _, err := c.feed(informer, slimMeta(nil), handler, false, nil)
+	has, _, err := c.feed(informer, slimMeta(dataManager), handler, false, nil)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", what, err)
 	}
@@ -136,19 +136,14 @@ func last[T any](obj any) (o T, ok bool) {
 	return o, ok
 }
 
-// slimMeta returns what keeps of metadata the name and version, and which manager wrote it when, as far as writer knows. Nil: nobody asks.
+// slimMeta returns what keeps of metadata the name and version, and which manager wrote it when, as far as writer knows.
 func slimMeta(writer func([]metav1.ManagedFieldsEntry) (string, time.Time)) cache.TransformFunc {
 	return func(obj any) (any, error) {
-		o, ok := obj.(*metav1.PartialObjectMetadata)
-		if !ok {
-			return obj, nil
-		}
+		o := obj.(*metav1.PartialObjectMetadata)
 		slim := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion}}
-		if writer != nil {
-			if manager, at := writer(o.ManagedFields); !at.IsZero() {
-				written := metav1.NewTime(at)
-				slim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Time: &written}}
-			}
+		if manager, at := writer(o.ManagedFields); !at.IsZero() {
+			written := metav1.NewTime(at)
+			slim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Time: &written}}
 		}
 		return slim, nil
 	}

@@ -109,7 +109,7 @@ func (l *datedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 		return record, raw, err
 	}
 	if l.holder = record.HolderIdentity; l.watchdog != nil && l.holder != l.Identity() {
-		l.fence.close()
+		l.fence.closeAt(time.Now())
 		l.lose()
 	}
 	return record, raw, nil

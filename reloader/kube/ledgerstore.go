@@ -71,17 +71,12 @@ func (l *Ledger) list(ctx context.Context, namespace string) (all []corev1.Confi
 }
 
 // put updates the version of a ConfigMap that m names, or creates it if m names none.
-func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (written *corev1.ConfigMap, err error) {
+func (l *Ledger) put(ctx context.Context, m *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	if l.cluster.options.DryRun {
 		m.CreationTimestamp = metav1.Now()
 		return m, nil
 	}
-	client := l.cluster.client.CoreV1().ConfigMaps(m.Namespace)
-	if m.ResourceVersion == "" {
-		written, err = client.Create(ctx, m, metav1.CreateOptions{FieldManager: fieldManager})
-	} else {
-		written, err = client.Update(ctx, m, metav1.UpdateOptions{FieldManager: fieldManager})
-	}
+	written, err := upsert(ctx, l.cluster.client.CoreV1().ConfigMaps(m.Namespace), m)
 	if err != nil {
 		return nil, fmt.Errorf("write ConfigMap %s/%s of the ledger: %w", m.Namespace, m.Name, err)
 	}

@@ -102,18 +102,7 @@ func (s Certificate) Load(ctx context.Context) (map[string][]byte, string, error
 
 // Save writes the Secret if it still has that version, or creates it if there was none.
 func (s Certificate) Save(ctx context.Context, data map[string][]byte, version string) error {
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: s.secret, Namespace: s.cluster.Namespace, ResourceVersion: version, Labels: map[string]string{managedLabel: managedValue},
-		},
-		Type: corev1.SecretTypeTLS, Data: data,
-	}
-	secrets := s.cluster.vital.CoreV1().Secrets(s.cluster.Namespace)
-	var err error
-	if version == "" {
-		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: fieldManager})
-	} else {
-		_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: fieldManager})
-	}
+	metadata := metav1.ObjectMeta{Name: s.secret, Namespace: s.cluster.Namespace, ResourceVersion: version, Labels: map[string]string{managedLabel: managedValue}}
+	_, err := upsert(ctx, s.cluster.vital.CoreV1().Secrets(s.cluster.Namespace), &corev1.Secret{ObjectMeta: metadata, Type: corev1.SecretTypeTLS, Data: data})
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
@@ -214,10 +213,7 @@ func (c *Cluster) strip(kind workload.Kind) cache.TransformFunc {
 		if err == nil {
 			return w, nil
 		}
-		m, notMeta := meta.Accessor(obj)
-		if notMeta != nil {
-			return nil, err
-		}
+		m := obj.(metav1.Object)
 		c.logger().Warn("workload is malformed and left alone", "kind", kind.Kind, "namespace", m.GetNamespace(), "name", m.GetName(), "error", err)
 		return &workload.Workload{
 			ObjectMeta: metav1.ObjectMeta{

@@ -75,7 +75,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
 			s.take(r)
 		}
-		code, answer = http.StatusOK, corev1.ConfigMap{TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap}, Data: s.data}
+		code, answer = http.StatusOK, corev1.ConfigMap{TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap, ResourceVersion: "1"}, Data: s.data}
 	case there && r.Method == http.MethodPatch:
 		s.annotate(r)
 		code, answer = http.StatusOK, metav1.PartialObjectMetadata{TypeMeta: typeMeta("meta.k8s.io/v1", "PartialObjectMetadata")}
