@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -73,7 +74,7 @@ func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace 
 		found[reloader.Config{Kind: kind, Namespace: namespace, Name: o.Name}] = c.metaOf(o)
 		return nil
 	})
-	if err != nil && !notThere(err) {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
 	return found, nil

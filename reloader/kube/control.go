@@ -126,7 +126,7 @@ func (c *Cluster) Named(ctx context.Context, like reloader.WorkloadRef) (found [
 			continue
 		}
 		l, err := c.metadata.Resource(kind.Resource).Namespace(like.Namespace).List(ctx, metav1.ListOptions{FieldSelector: name})
-		if notThere(err) {
+		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {

@@ -75,10 +75,10 @@ func (c *Cluster) workloads(kind workload.Kind, namespace string) (cache.ListerW
 }
 
 // feed has an informer, which must not run yet, strip what it caches and report it to a handler. Has reports whether the handler has had all that
-// existed. If the resource may be absent, failed reports whether listing or watching it has ever failed, and absent is called for the first
-// failure other than that it is not served.
+// existed. If the resource may be absent, failed reports whether listing or watching it has ever failed; the first failure other than that it
+// is not served is logged with its name.
 func (c *Cluster) feed(
-	informer cache.SharedIndexInformer, strip cache.TransformFunc, handler cache.ResourceEventHandler, mayBeAbsent bool, absent func(error),
+	informer cache.SharedIndexInformer, strip cache.TransformFunc, handler cache.ResourceEventHandler, mayBeAbsent bool, resource string,
 ) (has, failed cache.InformerSynced, err error) {
 	if err := informer.SetTransform(strip); err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func (c *Cluster) feed(
 			switch first := !failing.Swap(true); {
 			case apierrors.IsNotFound(err):
 			case first && !registration.HasSynced():
-				absent(err)
+				c.logger().Warn("not watched yet, and tried again: grant list and watch", "resource", resource, "error", err)
 			default:
 				cache.DefaultWatchErrorHandler(ctx, r, err)
 			}
@@ -104,7 +104,7 @@ func (c *Cluster) feed(
 
 // follow reports the metadata of what an informer watches to a handler until ctx ends. It returns once all that existed was reported.
 func (c *Cluster) follow(ctx context.Context, what string, informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
-	has, _, err := c.feed(informer, slimMeta(dataManager), handler, false, nil)
+	has, _, err := c.feed(informer, slimMeta(dataManager), handler, false, what)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", what, err)
 	}

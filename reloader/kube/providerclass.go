@@ -11,7 +11,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -54,7 +53,7 @@ type podStatus struct {
 // Without a proof the content is the oldest that is known.
 func (c *Cluster) providerClass(ctx context.Context, config reloader.Config) (live.Object, error) {
 	class, err := c.metadata.Resource(providerClasses).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
-	if notThere(err) || apierrors.IsForbidden(err) { // PodStatuses outlive their class; anyone who may not read it has no annotations of it
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) { // PodStatuses outlive their class; anyone who may not read it has no annotations of it
 		class, err = &metav1.PartialObjectMetadata{}, nil
 	}
 	if err != nil {
@@ -119,7 +118,7 @@ func (c *Cluster) podStatuses(ctx context.Context, config reloader.Config) (foun
 		}
 		return nil
 	})
-	if notThere(err) {
+	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	return found, err
@@ -153,6 +152,3 @@ func statusWriter(entries []metav1.ManagedFieldsEntry) (manager string, at time.
 	}
 	return manager, at
 }
-
-// notThere reports whether err says that an object does not exist, or that its kind is not served.
-func notThere(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }

@@ -87,7 +87,7 @@ func (c *Cluster) Workloads(ctx context.Context, visit func(*workload.Workload) 
 				return visit(w)
 			})
 			switch {
-			case err == nil || kind.Optional && notThere(err):
+			case err == nil || kind.Optional && apierrors.IsNotFound(err):
 			case apierrors.IsForbidden(err):
 				hidden = append(hidden, kind.Resource.Resource)
 			default:
@@ -102,7 +102,7 @@ func (c *Cluster) Workloads(ctx context.Context, visit func(*workload.Workload) 
 func (c *connection) serves(kind workload.Kind) bool {
 	found, err := c.client.Discovery().ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
 	if err != nil {
-		return !notThere(err)
+		return !apierrors.IsNotFound(err)
 	}
 	return slices.ContainsFunc(found.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource.Resource })
 }

@@ -43,7 +43,7 @@ func (c *Cluster) Unseen(ctx context.Context, namespace string) (func() []reload
 			now.versions[reloader.WorkloadRef{Kind: kind.Kind, Namespace: namespace, Name: o.Name}] = o.ResourceVersion
 			return nil
 		})
-		if err != nil && !(kind.Optional && (notThere(err) || apierrors.IsForbidden(err))) {
+		if err != nil && !(kind.Optional && (apierrors.IsNotFound(err) || apierrors.IsForbidden(err))) {
 			return nil, fmt.Errorf("list %s: %w", kind.Resource.Resource, err)
 		}
 	}

@@ -69,9 +69,7 @@ func (c *Cluster) Watch(ctx context.Context, track func(*workload.Workload), for
 			objects, example := c.workloads(kind, namespace)
 			informer := cache.NewSharedIndexInformer(objects, example, 0, workloadIndexers)
 			w.stores[kind.Kind][namespace] = informer.GetIndexer()
-			has, failed, err := c.feed(informer, c.strip(kind), w.handler(), kind.Optional, func(err error) {
-				c.logger().Warn("workloads of a kind that is not part of Kubernetes cannot be listed yet", "kind", kind.Kind, "error", err)
-			})
+			has, failed, err := c.feed(informer, c.strip(kind), w.handler(), kind.Optional, kind.Resource.Resource)
 			if err != nil {
 				return fmt.Errorf("watch %s: %w", kind.Resource.Resource, err)
 			}

@@ -93,9 +93,7 @@ func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, na
 	}
 	resource := tellingResource(kind)
 	informer := c.metadataInformer(resource, namespace, c.options.Scope.narrow)
-	has, failed, err := c.feed(informer, slimMeta(writer), handler, resource.Group != "", func(err error) {
-		c.logger().Warn("not watched: grant list and watch; until then a sweep or another source finds changes", "resource", resource.Resource, "namespace", namespace, "error", err)
-	})
+	has, failed, err := c.feed(informer, slimMeta(writer), handler, classes, resource.Resource)
 	if err != nil {
 		return nil, err
 	}

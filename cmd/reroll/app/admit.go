@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/reroll-dev/reroll/admission"
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
@@ -100,16 +102,12 @@ func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 const pathTick = 30 * time.Second
 
 func (p *program) keepPath(ctx context.Context, publish func(context.Context, []byte) error) error {
-	for {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := publish(ctx, nil); err != nil && ctx.Err() == nil {
 			p.logger.Warn("the path of the admission webhook could not be published, and is published again", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pathTick):
-		}
-	}
+	}, pathTick)
+	return ctx.Err()
 }
 
 // admits reports whether workloads of a namespace count, as far as its name tells. Its labels are the business of the namespaceSelector
