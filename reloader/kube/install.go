@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -49,20 +48,20 @@ func (c *Cluster) FindIngest(ctx context.Context) (Ingest, error) {
 	if err != nil {
 		return Ingest{}, fmt.Errorf("list Services in namespace %s: %w", c.Namespace, err)
 	}
-	found := map[string]Ingest{}
+	var found []Ingest
+	var names []string
 	for i := range services.Items {
 		if one, ok := ingestOf(&services.Items[i]); ok {
-			found[one.Release] = one
+			found, names = append(found, one), append(names, one.Release)
 		}
 	}
-	names := slices.Sorted(maps.Keys(found))
 	switch {
 	case len(found) == 0:
 		return Ingest{}, fmt.Errorf("namespace %s: %w", c.Namespace, ErrNoRelease)
 	case len(found) > 1:
 		return Ingest{}, fmt.Errorf("namespace %s has several releases of Reroll: %s", c.Namespace, strings.Join(names, ", "))
 	}
-	one := found[names[0]]
+	one := found[0]
 	secret, err := c.client.CoreV1().Secrets(c.Namespace).Get(ctx, one.Secret, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return one, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, one.Secret, err)
