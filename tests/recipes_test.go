@@ -157,9 +157,9 @@ func unknownAnnotations(value any, keys []string) (complaints []string) {
 // ownKey is an annotation of Reroll itself in the sources.
 var ownKey = regexp.MustCompile(`(?:OwnPrefix \+ "|"reroll\.dev/)([a-z-]+)"`)
 
-// noAnnotations have Reroll's prefix and are no annotations of workloads or configs: the reporter of Events, a word in a hash, a label and a type of Secrets, a part of streams, and
-// what the ConfigMaps of the ledger have.
-var noAnnotations = []string{"reroll.dev/dispatcher", "reroll.dev/generation", "reroll.dev/key-id", "reroll.dev/job", "reroll.dev/job-manifest", "reroll.dev/ledger", "reroll.dev/namespace", "reroll.dev/was-named"}
+// noAnnotations have Reroll's prefix and are no annotations of workloads or configs: the reporter of Events, a word in a hash, a label and a type of Secrets, a part of streams,
+// what the ConfigMaps of the ledger have, and what the Service of ingest has.
+var noAnnotations = []string{"reroll.dev/cluster", "reroll.dev/dispatcher", "reroll.dev/generation", "reroll.dev/key-id", "reroll.dev/job", "reroll.dev/job-manifest", "reroll.dev/ledger", "reroll.dev/namespace", "reroll.dev/was-named"}
 
 // TestAnnotationsAreDocumented: docs/annotations.md has every key that a dialect reads or writes.
 func TestAnnotationsAreDocumented(t *testing.T) {
