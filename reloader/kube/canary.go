@@ -37,7 +37,7 @@ const (
 
 // CanaryAddresses returns the URLs of the cluster's API servers, sorted and at most 16: those that the EndpointSlice kubernetes
 // names. Where it may not be read, or names none, it is the one URL that we are connected to.
-func (c *Cluster) CanaryAddresses(ctx context.Context) ([]string, error) {
+func (c *connection) CanaryAddresses(ctx context.Context) ([]string, error) {
 	slice, err := c.vital.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).Get(ctx, apiServers, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return nil, fmt.Errorf("read EndpointSlice %s/%s: %w", metav1.NamespaceDefault, apiServers, err)
@@ -73,7 +73,7 @@ func addressesOf(slice *discoveryv1.EndpointSlice) []string {
 
 // TouchCanary writes the ConfigMap or Secret CanaryName, or creates it, through the API server at a URL of CanaryAddresses. The request has the
 // audit ID id. Once proven was true, the canary says so for good, and so does the answer.
-func (c *Cluster) TouchCanary(ctx context.Context, address string, kind reloader.ConfigKind, id string, proven bool) (everProven bool, err error) {
+func (c *connection) TouchCanary(ctx context.Context, address string, kind reloader.ConfigKind, id string, proven bool) (everProven bool, err error) {
 	config, err := c.configFor(address)
 	if err != nil {
 		return false, err
@@ -115,7 +115,7 @@ func (c *Cluster) TouchCanary(ctx context.Context, address string, kind reloader
 
 // configFor returns our access, through the API server at another address. Its certificate must be good for the name that we know
 // the cluster by, since addresses come and go.
-func (c *Cluster) configFor(address string) (*rest.Config, error) {
+func (c *connection) configFor(address string) (*rest.Config, error) {
 	config := rest.CopyConfig(c.config)
 	config.QPS, config.Timeout = -1, vitalTime
 	if address == c.config.Host {

@@ -46,7 +46,7 @@ type Options struct {
 	DryRun bool
 }
 
-// connection is how one API server is reached.
+// connection is how one API server is reached, and what Reroll does there that needs no more.
 type connection struct {
 	options  Options
 	config   *rest.Config

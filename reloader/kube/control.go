@@ -29,11 +29,11 @@ const controlWait = 10 * time.Second
 // WatchControl calls set with the data of the ConfigMap control.ConfigMap, now and whenever it changes, until ctx ends, one call at a time.
 // It returns after the first call; nil data means that there is no ConfigMap. After ten seconds without an answer it returns an error, and
 // continues: until set is called, it is unknown what the ConfigMap says.
-func (c *Cluster) WatchControl(ctx context.Context, set func(data map[string]string)) error {
+func (c *connection) WatchControl(ctx context.Context, set func(data map[string]string)) error {
 	return c.watchControl(ctx, controlWait, set)
 }
 
-func (c *Cluster) watchControl(ctx context.Context, longest time.Duration, set func(data map[string]string)) error {
+func (c *connection) watchControl(ctx context.Context, longest time.Duration, set func(data map[string]string)) error {
 	informer := cache.NewSharedIndexInformer(listWatch(c.client.CoreV1().ConfigMaps(c.Namespace), c.client, func(o *metav1.ListOptions) error {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, control.ConfigMap).String()
 		return nil
@@ -75,7 +75,7 @@ func (c *Cluster) watchControl(ctx context.Context, longest time.Duration, set f
 
 // ChangeControl has change rewrite the data of the ConfigMap control.ConfigMap, again after a conflict, and creates it if there is none. An
 // error of change is returned, and nothing is written.
-func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string]string) error) error {
+func (c *connection) ChangeControl(ctx context.Context, change func(data map[string]string) error) error {
 	client := c.client.CoreV1().ConfigMaps(c.Namespace)
 	raced := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	err := retry.OnError(retry.DefaultRetry, raced, func() error {
@@ -102,7 +102,7 @@ func (c *Cluster) ChangeControl(ctx context.Context, change func(data map[string
 }
 
 // Annotate gives a workload an annotation.
-func (c *Cluster) Annotate(ctx context.Context, ref reloader.WorkloadRef, key, value string) error {
+func (c *connection) Annotate(ctx context.Context, ref reloader.WorkloadRef, key, value string) error {
 	kind, err := kindOf(ref.Kind)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *Cluster) Annotate(ctx context.Context, ref reloader.WorkloadRef, key, v
 }
 
 // Named returns the workloads with the name of like, in its namespace and of its kind; if like has none of these, in any.
-func (c *Cluster) Named(ctx context.Context, like reloader.WorkloadRef) (found []reloader.WorkloadRef, err error) {
+func (c *connection) Named(ctx context.Context, like reloader.WorkloadRef) (found []reloader.WorkloadRef, err error) {
 	name := fields.OneTermEqualSelector(metav1.ObjectNameField, like.Name).String()
 	for _, kind := range workload.Kinds {
 		if like.Kind != "" && like.Kind != kind.Kind {
@@ -140,7 +140,7 @@ func (c *Cluster) Named(ctx context.Context, like reloader.WorkloadRef) (found [
 }
 
 // RunsHere reports whether the namespace of c has an object that only Reroll's processes write, or such objects may not be read.
-func (c *Cluster) RunsHere(ctx context.Context) bool {
+func (c *connection) RunsHere(ctx context.Context) bool {
 	return !absent(ctx, c.metadata.Resource(resourceOf(reloader.Secret)).Namespace(c.Namespace), KeySecret) ||
 		!absent(ctx, c.metadata.Resource(resourceOf(reloader.ConfigMap)).Namespace(c.Namespace), CanaryName)
 }
@@ -150,7 +150,7 @@ const maxAlike = 500
 
 // Lacks says in a sentence what does not exist, with a similar name: the namespace, or a workload or config in it; empty if both may exist. An
 // empty name asks about the namespace alone.
-func (c *Cluster) Lacks(ctx context.Context, namespace, kind, name string) string {
+func (c *connection) Lacks(ctx context.Context, namespace, kind, name string) string {
 	all := c.metadata.Resource(namespaces)
 	if absent(ctx, all, namespace) {
 		return "there is no namespace " + namespace + alike(ctx, all, namespace)

@@ -21,7 +21,7 @@ import (
 )
 
 // metadataInformer watches the metadata of a resource, as far as it is in scope.
-func (c *Cluster) metadataInformer(resource schema.GroupVersionResource, namespace string, narrow func(*metav1.ListOptions)) cache.SharedIndexInformer {
+func (c *connection) metadataInformer(resource schema.GroupVersionResource, namespace string, narrow func(*metav1.ListOptions)) cache.SharedIndexInformer {
 	return metadatainformer.NewFilteredMetadataInformer(c.metadata, resource, namespace, 0, cache.Indexers{}, narrow).Informer()
 }
 
@@ -52,7 +52,7 @@ func listWatch[List runtime.Object](of objects[List], client any, narrow func(*m
 // workloads lists and watches the objects of a kind. Where the API server may lack the kind it asks discovery first: the chart grants rights on such a
 // kind only where it is served, and elsewhere a request for its objects is refused instead of not found. Importing client-go's informers instead would
 // link those of all resources of Kubernetes.
-func (c *Cluster) workloads(kind workload.Kind, namespace string) (cache.ListerWatcher, runtime.Object) {
+func (c *connection) workloads(kind workload.Kind, namespace string) (cache.ListerWatcher, runtime.Object) {
 	narrow := func(o *metav1.ListOptions) error {
 		if c.options.Scope.narrow(o); kind.Optional && !c.serves(kind) {
 			return apierrors.NewNotFound(kind.Resource.GroupResource(), "")
@@ -77,7 +77,7 @@ func (c *Cluster) workloads(kind workload.Kind, namespace string) (cache.ListerW
 // feed has an informer, which must not run yet, strip what it caches and report it to a handler. Has reports whether the handler has had all that
 // existed. If the resource may be absent, failed reports whether listing or watching it has ever failed; the first failure other than that it
 // is not served is logged with its name.
-func (c *Cluster) feed(
+func (c *connection) feed(
 	informer cache.SharedIndexInformer, strip cache.TransformFunc, handler cache.ResourceEventHandler, mayBeAbsent bool, resource string,
 ) (has, failed cache.InformerSynced, err error) {
 	if err := informer.SetTransform(strip); err != nil {
@@ -103,7 +103,7 @@ func (c *Cluster) feed(
 }
 
 // follow reports the metadata of what an informer watches to a handler until ctx ends. It returns once all that existed was reported.
-func (c *Cluster) follow(ctx context.Context, what string, informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
+func (c *connection) follow(ctx context.Context, what string, informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
 	has, _, err := c.feed(informer, slimMeta(dataManager), handler, false, what)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", what, err)

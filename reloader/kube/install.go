@@ -43,7 +43,7 @@ type Ingest struct {
 
 // FindIngest returns how the only release in Reroll's own namespace takes audit events. It reads the Secret with the CA. It fails with ErrNoRelease if
 // there is none.
-func (c *Cluster) FindIngest(ctx context.Context) (Ingest, error) {
+func (c *connection) FindIngest(ctx context.Context) (Ingest, error) {
 	services, err := c.client.CoreV1().Services(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: partLabel})
 	if err != nil {
 		return Ingest{}, fmt.Errorf("list Services in namespace %s: %w", c.Namespace, err)
@@ -100,7 +100,7 @@ var traces = []struct {
 }
 
 // OtherReloaders names objects that belong to another tool that restarts workloads when their configs change, as far as they may be listed.
-func (c *Cluster) OtherReloaders(ctx context.Context) (found []string, err error) {
+func (c *connection) OtherReloaders(ctx context.Context) (found []string, err error) {
 	for _, trace := range traces {
 		list, err := c.metadata.Resource(trace.resource).List(ctx, metav1.ListOptions{LabelSelector: trace.selector, Limit: 10})
 		if apierrors.IsForbidden(err) {
