@@ -154,8 +154,7 @@ func (t *tracked) live(c reloader.Config, f fact) applied.Live {
 		return applied.Live{Seen: f.seen, Touched: f.touched}
 	}
 	l := applied.Live{
-		Write: applied.Write{Version: f.ResourceVersion}, Unread: f.unread, Unproven: f.Unproven,
-		Created: f.Created, DataWritten: f.DataWritten, Touched: f.touched, Seen: f.seen,
+		Write: applied.Write{Version: f.ResourceVersion}, Meta: f.Meta, Unread: f.unread, Touched: f.touched, Seen: f.seen,
 	}
 	if f.unread {
 		return l

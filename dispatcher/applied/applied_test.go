@@ -7,6 +7,7 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -95,7 +96,7 @@ func TestSight(t *testing.T) {
 	}
 	for name, c := range cases {
 		s := applied.Sighting{
-			Config: configNamed("a"), Live: applied.Live{Write: write("2", "x"), Created: clock(1), DataWritten: clock(20), Seen: clock(30)},
+			Config: configNamed("a"), Live: applied.Live{Write: write("2", "x"), Seen: clock(30), Meta: live.Meta{Created: clock(1), DataWritten: clock(20)}},
 			First: applied.First{Written: clock(10), Born: clock(5), Mark: applied.MarkNone}, Pods: pods(11),
 		}
 		c.change(&s)
@@ -111,13 +112,13 @@ func TestThereBy(t *testing.T) {
 		asOf int
 		want int
 	}{
-		"written since":              {applied.Live{DataWritten: clock(20), Seen: clock(30)}, 10, 20},
-		"written in the same second": {applied.Live{DataWritten: clock(10), Seen: clock(30)}, 10, 30},
-		"not written since":          {applied.Live{DataWritten: clock(5), Seen: clock(30)}, 10, 30},
-		"a key was taken away":       {applied.Live{DataWritten: clock(20), Seen: clock(30), Shrunk: true}, 10, 30},
-		"written again":              {applied.Live{DataWritten: clock(20), Touched: clock(25), Seen: clock(30)}, 10, 25},
-		"a write after the look":     {applied.Live{DataWritten: clock(20), Touched: clock(35), Seen: clock(30)}, 10, 30},
-		"a clock that is ahead":      {applied.Live{DataWritten: clock(40), Seen: clock(30)}, 10, 30},
+		"written since":              {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 20},
+		"written in the same second": {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(10)}}, 10, 30},
+		"not written since":          {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(5)}}, 10, 30},
+		"a key was taken away":       {applied.Live{Seen: clock(30), Shrunk: true, Meta: live.Meta{DataWritten: clock(20)}}, 10, 30},
+		"written again":              {applied.Live{Touched: clock(25), Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 25},
+		"a write after the look":     {applied.Live{Touched: clock(35), Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 30},
+		"a clock that is ahead":      {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(40)}}, 10, 30},
 		"unknown":                    {applied.Live{Seen: clock(30)}, 10, 30},
 	}
 	for name, c := range cases {
@@ -126,14 +127,14 @@ func TestThereBy(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, clock(c.want))
 		}
 	}
-	gone := applied.Live{DataWritten: clock(20), Seen: clock(30)}
+	gone := applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}
 	if got := gone.ThereBy(clock(10)); !got.Equal(clock(30)) {
 		t.Errorf("an absent config was gone by %s", got)
 	}
 }
 
 func TestLooks(t *testing.T) {
-	live := func(version, sum string) applied.Live { return applied.Live{Write: write(version, sum)} }
+	found := func(version, sum string) applied.Live { return applied.Live{Write: write(version, sum)} }
 	metadata := func(version string) applied.Live {
 		return applied.Live{Write: applied.Write{Version: version}, Unread: true}
 	}
@@ -145,7 +146,7 @@ func TestLooks(t *testing.T) {
 	}
 	many := make([]applied.Live, 0, 100)
 	for i := range 100 {
-		many = append(many, live(string('1'+rune(i%9))+"0", string('a'+rune(i%9))))
+		many = append(many, found(string('1'+rune(i%9))+"0", string('a'+rune(i%9))))
 	}
 	cases := map[string]struct {
 		looks applied.Looks
@@ -153,13 +154,13 @@ func TestLooks(t *testing.T) {
 		left  int
 		away  bool
 	}{
-		"metadata":                     {looks(live("1", "a"), metadata("2"), live("3", "b")), write("1", "a"), 1, true},
-		"an entry that no look found":  {looks(live("10", "b"), live("30", "a"), live("40", "b")), write("20", "a"), 2, true},
+		"metadata":                     {looks(found("1", "a"), metadata("2"), found("3", "b")), write("1", "a"), 1, true},
+		"an entry that no look found":  {looks(found("10", "b"), found("30", "a"), found("40", "b")), write("20", "a"), 2, true},
 		"another key":                  {looks(applied.Live{Write: applied.Write{Version: "2", KeyID: "new", Sum: "z"}, Older: []applied.Write{write("2", "b")}}), write("1", "a"), 0, true},
 		"another key, the same":        {looks(applied.Live{Write: applied.Write{Version: "2", KeyID: "new", Sum: "z"}, Older: []applied.Write{write("2", "a")}}), write("1", "a"), 0, false},
 		"a key that nobody has":        {looks(applied.Live{Write: applied.Write{Version: "2", KeyID: "new", Sum: "z"}}), write("1", "a"), 0, false},
 		"many":                         {looks(many...), write("1", "z"), 0, true},
-		"nothing proves what is there": {looks(live("1", "a"), applied.Live{Write: write("2", "b"), Unproven: true}), write("1", "a"), 0, false},
+		"nothing proves what is there": {looks(found("1", "a"), applied.Live{Write: write("2", "b"), Meta: live.Meta{Unproven: true}}), write("1", "a"), 0, false},
 	}
 	for name, c := range cases {
 		var want time.Time

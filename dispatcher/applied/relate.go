@@ -1,18 +1,19 @@
 package applied
 
-import "time"
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/reloader/live"
+)
 
 // Live is what a look found of a config. A Live without Sum is the absence of the config, unless Unread.
 type Live struct {
 	Write
+	live.Meta
 	// Older has the same content under other keys that are still known.
 	Older []Write
 	// Unread says that Version is known and the content is not: only metadata was read.
 	Unread bool
-	// Unproven says that nothing proves the content to be that of now, as of a SecretProviderClass that no pod has mounted.
-	Unproven bool
-	// Created is when the object was made, and DataWritten when its data was last given a value, by the API server's clock; zero if unknown.
-	Created, DataWritten time.Time
 	// Touched is when the newest write that was reported of the config happened; zero if none was.
 	Touched time.Time
 	// Seen is when the first look ended that found this write.

@@ -9,6 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -171,7 +172,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 	x, of := k.is, k.of
 	live := func(n uint8) applied.Live {
 		at := x.writes[n-1]
-		l := applied.Live{Write: x.applied(n, keyID(k.key)), Created: timeAt(at.created), DataWritten: timeAt(at.data), Seen: timeAt(k.first)}
+		l := applied.Live{Write: x.applied(n, keyID(k.key)), Seen: timeAt(k.first), Meta: live.Meta{Created: timeAt(at.created), DataWritten: timeAt(at.data)}}
 		if k.key == 1 && at.content != gone {
 			l.Older = []applied.Write{x.applied(n, "k0")}
 		}

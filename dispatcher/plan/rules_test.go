@@ -9,6 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/live"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -36,7 +37,7 @@ func podStarted(s int) *workload.Pods {
 func changedCase() plan.Case {
 	return plan.Case{
 		Config: names[0], Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5),
-		Live:     applied.Live{Write: written("2", "b"), Created: clock(0), DataWritten: clock(20), Seen: clock(25)},
+		Live:     applied.Live{Write: written("2", "b"), Seen: clock(25), Meta: live.Meta{Created: clock(0), DataWritten: clock(20)}},
 		First:    applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone},
 		Template: &plan.Template{Ours: true, Changed: clock(3)},
 		Pods:     podStarted(10),

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -32,21 +33,23 @@ type Brake struct {
 	Requests, Retries bool
 	// Holds returns the hold of a workload; nil if the brake lets it go.
 	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
+	// Room returns how many of those that it holds without Due may go when fewer workloads roll; nil if its holds do not depend on that.
+	Room func(Limits, iter.Seq[Peer]) int
 }
 
 // Brakes are all brakes, in the order of Decide. The first that holds gives the reason. Brakes that end by themselves come before
 // those that wait for other workloads. The rate comes last, so that only a workload that may go takes a place in its line.
 var Brakes = []Brake{
-	{reloader.ReasonFrozen, true, true, frozen},
-	{reloader.ReasonPausedByOperator, true, true, paused},
-	{reloader.ReasonOutsideWindow, false, true, outsideWindow},
-	{reloader.ReasonTooSoon, false, false, tooSoon},
-	{reloader.ReasonFlapping, false, false, flapping},
-	{reloader.ReasonMissingConfig, false, true, missing},
-	{reloader.ReasonHalted, false, false, halted},
-	{reloader.ReasonWaitingForStep, false, true, waitingForStep},
-	{reloader.ReasonLimited, false, true, crowded},
-	{reloader.ReasonLimited, false, true, rated},
+	{reloader.ReasonFrozen, true, true, frozen, nil},
+	{reloader.ReasonPausedByOperator, true, true, paused, nil},
+	{reloader.ReasonOutsideWindow, false, true, outsideWindow, nil},
+	{reloader.ReasonTooSoon, false, false, tooSoon, nil},
+	{reloader.ReasonFlapping, false, false, flapping, nil},
+	{reloader.ReasonMissingConfig, false, true, missing, nil},
+	{reloader.ReasonHalted, false, false, halted, nil},
+	{reloader.ReasonWaitingForStep, false, true, waitingForStep, nil},
+	{reloader.ReasonLimited, false, true, crowded, room},
+	{reloader.ReasonLimited, false, true, rated, nil},
 }
 
 // Decision is the answer of the brakes about a workload that is due.
@@ -163,6 +166,14 @@ func crowded(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
 		return nil
 	}
 	return &reloader.Hold{Message: fmt.Sprintf("rolloutLimits.maxConcurrentRollouts is %d", t.Limits.Concurrent)}
+}
+
+// room comes after each roll, and looks at all workloads only if there is a limit.
+func room(l Limits, all iter.Seq[Peer]) int {
+	if l.Concurrent <= 0 {
+		return 0
+	}
+	return l.Concurrent - rolling(all, reloader.WorkloadRef{})
 }
 
 func rated(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {

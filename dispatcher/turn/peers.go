@@ -105,14 +105,15 @@ func NextInStep(dependents iter.Seq[Peer]) []reloader.WorkloadRef {
 	})
 }
 
-// NextInCrowd returns the workloads that the caller decides about again when fewer roll: those held longest by crowded, as many as there is room for.
-func NextInCrowd(l Limits, all iter.Seq[Peer]) []reloader.WorkloadRef {
-	if l.Concurrent <= 0 {
-		return nil // it comes after each roll, and would look at all workloads
+// NextInCrowd returns the workloads that the caller decides about again when fewer roll: those held longest by brakes that count the others, as many as
+// each brake has room for.
+func NextInCrowd(l Limits, all iter.Seq[Peer]) (next []reloader.WorkloadRef) {
+	for _, b := range Brakes {
+		if b.Room != nil {
+			next = append(next, longest(all, b.Room(l, all), func(h *reloader.Hold) bool { return h.Reason == b.Name && h.Due.IsZero() })...)
+		}
 	}
-	return longest(all, l.Concurrent-rolling(all, reloader.WorkloadRef{}), func(h *reloader.Hold) bool {
-		return h.Reason == reloader.ReasonLimited && h.Due.IsZero()
-	})
+	return next
 }
 
 // rolling returns how many workloads roll, without one.
@@ -127,6 +128,9 @@ func rolling(all iter.Seq[Peer], except reloader.WorkloadRef) (n int) {
 
 // longest returns those that waited longest of those with such a hold, n at most.
 func longest(all iter.Seq[Peer], n int, such func(*reloader.Hold) bool) (next []reloader.WorkloadRef) {
+	if n <= 0 {
+		return nil
+	}
 	var held []Peer
 	for p := range all {
 		if p.Hold != nil && such(p.Hold) {
@@ -136,7 +140,7 @@ func longest(all iter.Seq[Peer], n int, such func(*reloader.Hold) bool) (next []
 	slices.SortFunc(held, func(a, b Peer) int {
 		return cmp.Or(a.Hold.Since.Compare(b.Hold.Since), compare(a.Workload.Ref(), b.Workload.Ref()))
 	})
-	for _, p := range held[:min(len(held), max(0, n))] {
+	for _, p := range held[:min(len(held), n)] {
 		next = append(next, p.Workload.Ref())
 	}
 	return next

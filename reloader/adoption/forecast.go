@@ -79,10 +79,7 @@ func (s inspection) state(c reloader.Config, by dialect.Decision, carried plan.C
 	}
 	of := plan.Case{
 		Config: c, Wanted: true, Counting: plan.CountingOf(c, by, s.Creations, false), First: plan.FirstOf(s.Workload, c, s.Now), Dormant: s.Workload.Dormant,
-		Live: applied.Live{
-			Write:    applied.Write{Version: k.Meta.ResourceVersion, Sum: noDigest},
-			Unproven: k.Meta.Unproven, Created: k.Meta.Created, DataWritten: k.Meta.DataWritten, Seen: s.Now,
-		},
+		Live: applied.Live{Write: applied.Write{Version: k.Meta.ResourceVersion, Sum: noDigest}, Meta: k.Meta, Seen: s.Now},
 	}
 	if of.First.Mark == "" {
 		var known bool
