@@ -84,7 +84,7 @@ const configCheck = 5 * time.Second
 
 // keepConfig has the server take changes of the operator's file until ctx ends.
 func (e *embedded) keepConfig(ctx context.Context, o Options, digest string) {
-	for pause(ctx, configCheck) {
+	for Pause(ctx, configCheck) {
 		changed, err := serverOptions(o)
 		if err == nil && changed.ConfigDigest() == digest {
 			continue
@@ -149,7 +149,7 @@ const stuckTime = 10 * time.Second
 // AwaitStuck returns an error when the embedded server has been unhealthy for stuckTime: after a failed write it stays so, and only another process
 // can use the store again. Otherwise it waits until ctx ends.
 func (q *Queue) AwaitStuck(ctx context.Context) error {
-	for well := time.Now(); pause(ctx, time.Second); {
+	for well := time.Now(); Pause(ctx, time.Second); {
 		if q.embedded == nil || q.life.Err() != nil {
 			well = time.Now()
 			continue

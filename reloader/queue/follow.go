@@ -88,16 +88,14 @@ func (f *following) stream(ctx context.Context, name string) error {
 		}
 	}
 	var reset error
-	retry(ctx, func() error {
+	err := Retry(ctx, f.q.log.With("stream", name), "reading was interrupted; it continues", func() error {
 		err := s.session(ctx)
 		if errors.Is(err, errReset) {
 			reset, err = err, nil
 		}
 		return err
-	}, func(err error) {
-		f.q.log.Warn("reading was interrupted; it continues", "stream", name, "after", s.after, "error", err)
 	})
-	return cmp.Or(reset, ctx.Err())
+	return cmp.Or(reset, err)
 }
 
 // followed is one stream, and how far it was read.

@@ -71,7 +71,7 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 		q.setConsuming(err)
 		return fmt.Errorf("consume hints of %s: %w", cluster, err)
 	}
-	retry(ctx, func() (err error) {
+	_ = Retry(ctx, q.log.With("cluster", cluster), "hints are not delivered; trying again", func() (err error) {
 		if consumer == nil {
 			consumer, err = q.hintConsumer(ctx, cluster)
 		}
@@ -80,7 +80,7 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 		}
 		consumer = nil
 		return err
-	}, func(err error) { q.log.Warn("hints are not delivered; trying again", "cluster", cluster, "error", err) })
+	})
 	return ended(ctx)
 }
 

@@ -132,8 +132,7 @@ func (q *Queue) restore() {
 		return
 	}
 	defer leave()
-	retry(ctx, func() error { return q.prepare(ctx) }, func(err error) { q.log.Warn("could not check the streams", "error", err) })
-	if ctx.Err() != nil {
+	if Retry(ctx, q.log, "could not check the streams", func() error { return q.prepare(ctx) }) != nil {
 		return
 	}
 	select {
@@ -165,38 +164,5 @@ func (q *Queue) Healthy(ctx context.Context) error {
 	return nil
 }
 
-const (
-	// healthTime bounds Healthy.
-	healthTime = 2 * time.Second
-	// firstWait and longestWait bound the pause between two attempts, which doubles.
-	firstWait, longestWait = 50 * time.Millisecond, 5 * time.Second
-)
-
-// retry calls f until it returns nil or ctx ends. In between it reports the error and waits, longer each time until f has lasted.
-func retry(ctx context.Context, f func() error, failed func(error)) {
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		began := time.Now()
-		err := f()
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		if failed(err); time.Since(began) > longestWait {
-			wait = firstWait
-		}
-		if !pause(ctx, wait) {
-			return
-		}
-	}
-}
-
-// pause waits, and reports whether it did so to the end.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+// healthTime bounds Healthy.
+const healthTime = 2 * time.Second

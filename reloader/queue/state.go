@@ -98,7 +98,7 @@ func (q *Queue) BindCluster(ctx context.Context, cluster, uid string) error {
 		ctx, cancel := context.WithTimeout(ctx, answerTime)
 		_, err = q.JS.Publish(ctx, subject, []byte(uid), jetstream.WithExpectLastSequencePerSubject(0))
 		cancel()
-		if code := ErrorCode(err, nil); code != CodeWrongSequence && code != CodeOthersFirst {
+		if code := ErrorCode(err, nil); code != codeWrongSequence && code != codeOthersFirst {
 			return wrap(err, "bind cluster %s", cluster)
 		}
 	}
@@ -107,8 +107,8 @@ func (q *Queue) BindCluster(ctx context.Context, cluster, uid string) error {
 
 // Codes of the server for a message that expects another one as the last of its subject: it is not, or another one is being stored.
 const (
-	CodeWrongSequence = int(jetstream.JSErrCodeStreamWrongLastSequence)
-	CodeOthersFirst   = int(jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+	codeWrongSequence = int(jetstream.JSErrCodeStreamWrongLastSequence)
+	codeOthersFirst   = int(jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 )
 
 // KeepRecords calls again each time that the connection was lost and is back: the server may have lost what it had. It returns when ctx ends.

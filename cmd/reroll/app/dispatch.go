@@ -212,7 +212,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 	}
 	if p.canary != nil {
 		hints.Go(func() {
-			if retry(ctx, firstPause, d.Ready) == nil { // from when its hints are consumed
+			if ready(ctx, d) { // from when its hints are consumed
 				p.canary.Run(ctx)
 			}
 		})
@@ -235,7 +235,7 @@ func (p *program) storeAgain(ctx context.Context, cluster *kube.Cluster, d *disp
 func (p *program) watchConfigs(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	handle := p.handler(d)
 	err := cluster.WatchConfigs(ctx, func(t kube.Touch) {
-		if retry(ctx, firstPause, d.Ready) == nil && !p.ledger.Holds(t.Config) {
+		if ready(ctx, d) && !p.ledger.Holds(t.Config) {
 			handle(touched(t, p.settings.ClusterName, time.Now()))
 		}
 	})
@@ -256,7 +256,7 @@ const ingestLifetime = 90 * 24 * time.Hour
 
 // consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.
 func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
-	if retry(ctx, firstPause, d.Ready) != nil {
+	if !ready(ctx, d) {
 		return
 	}
 	_ = p.insist(ctx, "hints could not be consumed", func(ctx context.Context) error {
@@ -265,8 +265,15 @@ func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
 	})
 }
 
-// Pauses between two tries of something that must succeed some time.
-const firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
+// ready waits until d is ready; false if ctx ends first.
+func ready(ctx context.Context, d *dispatcher.Dispatcher) bool {
+	for d.Ready() != nil {
+		if !queue.Pause(ctx, 100*time.Millisecond) {
+			return false
+		}
+	}
+	return true
+}
 
 // warnOfOthers says so if another tool that restarts workloads seems to run in the cluster: each change would roll them twice.
 func (p *program) warnOfOthers(ctx context.Context, cluster *kube.Cluster) {

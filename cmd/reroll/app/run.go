@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -187,25 +186,7 @@ func (p *program) barrier(ctx context.Context, namespace string) ops.Outlook {
 	return ops.Outlook(d.Barrier(ctx, namespace))
 }
 
-// insist calls do until it succeeds, which gives nil, or ctx ends. Failures are logged under message, and make the next pause longer.
+// insist calls do until it succeeds, which gives nil, or ctx ends. Failures are logged under message.
 func (p *program) insist(ctx context.Context, message string, do func(context.Context) error) error {
-	return retry(ctx, longestPause, func() error {
-		err := do(ctx)
-		if err != nil && ctx.Err() == nil {
-			p.logger.Warn(message, "error", err)
-		}
-		return err
-	})
-}
-
-// retry calls do until it returns nil or ctx ends. Each pause is twice as long as the one before, up to longest.
-func retry(ctx context.Context, longest time.Duration, do func() error) error {
-	for pause := firstPause; do() != nil; pause = min(2*pause, longest) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
-	return nil
+	return queue.Retry(ctx, p.logger, message, func() error { return do(ctx) })
 }

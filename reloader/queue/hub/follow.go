@@ -99,7 +99,7 @@ func (m *Member) send(ctx context.Context, c *queue.Conn) error {
 			return ctx.Err()
 		case <-m.news:
 		}
-		if err := m.retry(ctx, "a copy of a config cannot be sent; trying again", func() error { return m.sendAll(ctx, c) }); err != nil {
+		if err := queue.Retry(ctx, m.Logger, "a copy of a config cannot be sent; trying again", func() error { return m.sendAll(ctx, c) }); err != nil {
 			return err
 		}
 	}
@@ -130,22 +130,17 @@ type asked struct {
 
 // ask tells owners what is followed, until ctx ends.
 func (m *Member) ask(ctx context.Context, c *queue.Conn, followed func() []reloader.Follow) error {
-	tick := time.NewTicker(followInterval)
-	defer tick.Stop()
 	told := map[string]asked{}
-	for failures := 0; ; {
-		if err := m.tell(ctx, c, told, m.wants(followed(), told)); err != nil {
-			failures++
-			m.log(failures, "the owners of followed configs cannot be asked; trying again", err)
-		} else {
-			failures = 0
+	return queue.Retry(ctx, m.Logger, "the owners of followed configs cannot be asked; trying again", func() error {
+		for {
+			if err := m.tell(ctx, c, told, m.wants(followed(), told)); err != nil {
+				return err
+			}
+			if !queue.Pause(ctx, followInterval) {
+				return ctx.Err()
+			}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
+	})
 }
 
 // wants returns what each owner is asked for; nothing, if its configs are no longer followed.

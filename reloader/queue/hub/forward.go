@@ -10,13 +10,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
-const (
-	// otherClusterWait is the pause while the hub knows another cluster by our name.
-	otherClusterWait = 30 * time.Second
-	// codeTooManyBatches is the refusal of a hub to which too many clusters write at once.
-	codeTooManyBatches = 10210
-)
-
 // source is a stream of the cluster.
 type source struct {
 	stream string
@@ -33,35 +26,14 @@ var sources = []source{
 
 // forward brings the records of a stream until ctx ends.
 func (m *Member) forward(ctx context.Context, h *natsHub, s source) error {
-	for failures := 0; ; {
-		began := time.Now()
+	return queue.Retry(ctx, m.Logger.With("stream", s.stream), "forwarding was interrupted; it continues from the position at the hub", func() error {
 		err := m.session(ctx, h, s)
 		m.metrics.up.WithLabelValues(s.stream).Set(0)
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if ctx.Err() == nil {
+			m.metrics.interruptions.WithLabelValues(s.stream).Inc()
 		}
-		if time.Since(began) > 2*gatherTime {
-			failures = 0
-		}
-		failures++
-		m.metrics.interruptions.WithLabelValues(s.stream).Inc()
-		wait := backOff(failures)
-		switch queue.ErrorCode(err, nil) {
-		case queue.CodeWrongSequence, queue.CodeOthersFirst:
-			wait = jitter(200 * time.Millisecond)
-		case codeTooManyBatches:
-			wait = jitter(500*time.Millisecond) * time.Duration(min(failures, 4))
-		}
-		if errors.Is(err, queue.ErrOtherCluster) {
-			m.Logger.Error("the hub refuses this cluster; nothing is forwarded", "cluster", m.Cluster, "error", err)
-			wait = otherClusterWait
-		} else {
-			m.log(failures, "forwarding was interrupted; it continues from the position at the hub", err, "stream", s.stream)
-		}
-		if !pause(ctx, wait) {
-			return ctx.Err()
-		}
-	}
+		return err
+	})
 }
 
 // session forwards until something fails. A killed or second forwarder, a lost answer, a restored hub and a removed cluster are one case: the position

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
@@ -52,6 +50,7 @@ func New(local *queue.Queue, o Options) (*Member, error) {
 	if err := o.Hub.Validate(); err != nil {
 		return nil, err
 	}
+	o.Logger = o.Logger.With("hub", queue.Redacted(o.Hub.URL))
 	return &Member{Options: o, local: local, metrics: newMetrics(o.Registerer), unsent: map[string]reloader.Copy{}, news: make(chan struct{}, 1)}, nil
 }
 
@@ -62,7 +61,7 @@ func (m *Member) Run(ctx context.Context, to Following) {
 		return // ctx has ended
 	}
 	defer func() { _ = c.Close(ctx) }() // what is under way comes again
-	m.Logger.Info("connected to the hub", "cluster", m.Cluster, "hub", queue.Redacted(m.Hub.URL))
+	m.Logger.Info("connected to the hub", "cluster", m.Cluster)
 	all, ctx := errgroup.WithContext(ctx)
 	for _, s := range sources {
 		all.Go(func() error { return m.forward(ctx, &natsHub{c, m.Cluster}, s) })
@@ -75,53 +74,9 @@ func (m *Member) Run(ctx context.Context, to Following) {
 
 // connect tries until it succeeds or ctx ends. From then on the connection comes back by itself.
 func (m *Member) connect(ctx context.Context) (c *queue.Conn, err error) {
-	err = m.retry(ctx, "the hub cannot be reached; trying again", func() (err error) {
+	err = queue.Retry(ctx, m.Logger, "the hub cannot be reached; trying again", func() (err error) {
 		c, err = queue.Dial(m.Hub)
 		return err
 	})
 	return c, err
-}
-
-// retry calls f until it returns nil, or fails when ctx ends.
-func (m *Member) retry(ctx context.Context, message string, f func() error) error {
-	for failures := 1; ; failures++ {
-		err := f()
-		if err == nil {
-			return nil
-		}
-		m.log(failures, message, err)
-		if !pause(ctx, backOff(failures)) {
-			return ctx.Err()
-		}
-	}
-}
-
-// log warns of the first failure in a row, and of further ones now and then.
-func (m *Member) log(failures int, message string, err error, more ...any) {
-	level := slog.LevelDebug
-	if failures%100 == 1 {
-		level = slog.LevelWarn
-	}
-	m.Logger.Log(context.Background(), level, message, append(more, "hub", queue.Redacted(m.Hub.URL), "error", err)...)
-}
-
-// longestWait is how long after the hub is back it may take until it is tried again.
-const longestWait = 2 * time.Second
-
-// backOff returns how long to wait after a number of failures in a row.
-func backOff(failures int) time.Duration {
-	return jitter(min(longestWait, 100*time.Millisecond<<min(failures, 5)))
-}
-
-// jitter returns between half of d and d.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2) }
-
-// pause waits, and reports whether it did so to the end.
-func pause(ctx context.Context, wait time.Duration) bool {
-	select {
-	case <-time.After(wait):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
