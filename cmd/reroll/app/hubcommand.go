@@ -62,7 +62,6 @@ func hubAddCommand(version string) *cobra.Command {
 
 func hubRemoveCommand(version string) *cobra.Command {
 	var settings config.Flags
-	var force bool
 	cmd := &cobra.Command{
 		Use:   "remove CLUSTER",
 		Short: "Remove the records of a cluster from a hub",
@@ -75,11 +74,10 @@ func hubRemoveCommand(version string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return hub.Remove(cmd.Context(), o, args[0], force)
+			return hub.Remove(cmd.Context(), o, args[0])
 		},
 	}
 	settings.BindFile(cmd.Flags())
-	cmd.Flags().BoolVar(&force, "force", false, "remove it although it reported its status lately")
 	return cmd
 }
 

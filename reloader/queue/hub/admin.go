@@ -15,9 +15,6 @@ import (
 )
 
 var (
-	// ErrAlive means that a cluster which must be removed has reported its status lately.
-	ErrAlive = errors.New("the cluster is alive")
-
 	//go:embed hub.conf
 	hubConf string
 	//go:embed member.conf
@@ -31,8 +28,6 @@ const (
 	// maxUnacknowledged is how many copies may be on their way to a cluster.
 	maxUnacknowledged = 100
 	redeliverTime     = 30 * time.Second
-	// aliveTime is for how long a cluster must not have reported its status before it is removed.
-	aliveTime = 3 * reloader.ClusterStatusInterval
 )
 
 // Permissions returns the accounts of a NATS configuration that make a hub of the clusters: one that has the streams, and one for each cluster, named
@@ -74,9 +69,9 @@ func Add(ctx context.Context, o queue.Options, cluster string) (err error) {
 	return nil
 }
 
-// Remove removes what a hub has of a cluster, and then notes that, so that readers begin again. It may be called again after any failure. Unless forced,
-// it fails with ErrAlive if the cluster reported its status lately: one that may still write begins again from its oldest record.
-func Remove(ctx context.Context, o queue.Options, cluster string, force bool) (err error) {
+// Remove removes what a hub has of a cluster, and then notes that, so that readers begin again. It may be called again after any failure. A
+// cluster that may still write begins again from its oldest record.
+func Remove(ctx context.Context, o queue.Options, cluster string) (err error) {
 	if err := reloader.ValidateCluster(cluster); err != nil {
 		return err
 	}
@@ -86,11 +81,6 @@ func Remove(ctx context.Context, o queue.Options, cluster string, force bool) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close(ctx)) }()
-	if !force {
-		if err := silent(ctx, c, cluster); err != nil {
-			return err
-		}
-	}
 	err = c.JS.DeleteConsumer(ctx, queue.FollowStream, cluster)
 	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return fmt.Errorf("delete the consumer of %s: %w", cluster, err)
@@ -117,23 +107,4 @@ func Remove(ctx context.Context, o queue.Options, cluster string, force bool) (e
 // delivered are the subjects of what is delivered to a cluster: copies of others, and what they want of it.
 func delivered(cluster string) []string {
 	return []string{queue.CopyPrefix + ".*." + cluster + ".>", queue.WantPrefix + ".*." + cluster}
-}
-
-// silent fails with ErrAlive if a cluster reported its status lately, by the clock of the hub.
-func silent(ctx context.Context, c *queue.Conn, cluster string) error {
-	s, err := c.JS.Stream(ctx, queue.StateStream)
-	if err != nil {
-		return err
-	}
-	last, err := s.GetLastMsgForSubject(ctx, queue.StatusSubject(cluster))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if ago := s.CachedInfo().TimeStamp.Sub(last.Time); ago < aliveTime {
-		return fmt.Errorf("%w: it reported its status %v ago; take its NATS account out of the hub's configuration first, or add --force", ErrAlive, ago.Round(time.Second))
-	}
-	return nil
 }
