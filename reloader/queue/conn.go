@@ -58,12 +58,8 @@ func newConn(o Options) *Conn {
 	return &Conn{options: o, log: o.Logger, closed: make(chan struct{})}
 }
 
-func (c *Conn) connect() error {
-	login, err := c.options.Login.options(c.log)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errLogin, err)
-	}
-	if c.NATS, err = nats.Connect(c.options.URL, append(c.connectOptions(), login...)...); err != nil {
+func (c *Conn) connect() (err error) {
+	if c.NATS, err = nats.Connect(c.options.URL, append(c.connectOptions(), c.options.Login.option(c.log))...); err != nil {
 		return fmt.Errorf("connect to NATS at %s: %w", c.shown(), err)
 	}
 	if takes := c.NATS.MaxPayload(); takes < minPayload {

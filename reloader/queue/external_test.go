@@ -182,30 +182,27 @@ func TestPasswordIsReadAgain(t *testing.T) {
 	eventually(t, "logged in with the new password", func() bool { return q.Put(ctx, []reloader.Hint{hint("after")}) == nil })
 }
 
-// TestCredentials: a login by a credentials file shows its JWT and signs with its key; a file without a key is an error at once.
+// TestCredentials: a login by a credentials file shows its JWT and signs with its key; a wrong file is named in the error of the connection.
 func TestCredentials(t *testing.T) {
 	user, err := nkeys.CreateUser()
 	must(t, err)
 	seed, err := user.Seed()
 	must(t, err)
 	const jwt = "-----BEGIN NATS USER JWT-----\na.b.c\n------END NATS USER JWT------\n"
-	for content, good := range map[string]bool{jwt + "\n-----BEGIN USER NKEY SEED-----\n" + string(seed) + "\n------END USER NKEY SEED------\n": true, jwt: false} {
-		file := secretFile(t, filepath.Join(t.TempDir(), "reroll.creds"), content)
-		options, err := Login{Credentials: file}.options(quiet())
-		var o nats.Options
-		for _, option := range options {
-			must(t, option(&o))
-		}
-		if (err == nil) != good || good && o.UserJWT == nil {
-			t.Fatalf("%d options, %v", len(options), err)
-		}
-		if !good {
-			continue
-		}
-		shown, err := o.UserJWT()
-		signature, signErr := o.SignatureCB([]byte("nonce"))
-		if err != nil || signErr != nil || shown != "a.b.c" || user.Verify([]byte("nonce"), signature) != nil {
-			t.Errorf("JWT %q, %v, %v", shown, err, signErr)
+	l := Login{Credentials: secretFile(t, filepath.Join(t.TempDir(), "reroll.creds"), jwt+"\n-----BEGIN USER NKEY SEED-----\n"+string(seed)+"\n------END USER NKEY SEED------\n")}
+	var o nats.Options
+	must(t, l.option(quiet())(&o))
+	shown, err := o.UserJWT()
+	signature, signErr := o.SignatureCB([]byte("nonce"))
+	if err != nil || signErr != nil || shown != "a.b.c" || user.Verify([]byte("nonce"), signature) != nil {
+		t.Errorf("JWT %q, %v, %v", shown, err, signErr)
+	}
+	s := external(t, "", -1, nil)
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, file := range []string{secretFile(t, l.Credentials, jwt), missing} {
+		_, err = Dial(Options{URL: s.ClientURL() + "," + s.ClientURL(), Login: Login{Credentials: file}, Logger: quiet()})
+		if err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%v", err)
 		}
 	}
 }

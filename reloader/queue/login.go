@@ -37,49 +37,33 @@ func (l Login) validate() error {
 	return nil
 }
 
-// options returns what a connection needs for the login. Each file has been read by then, so that a wrong one is an error at once.
-func (l Login) options(log *slog.Logger) ([]nats.Option, error) {
-	who, err := l.identity(log)
-	if err != nil {
-		return nil, err
+// option returns the login as an option of a connection. A wrong file is an error at once, but for the key of credentials, which only the connection reads.
+func (l Login) option(log *slog.Logger) nats.Option {
+	var options []nats.Option
+	if l.Credentials != "" {
+		options = append(options, nats.UserCredentials(l.Credentials))
+	}
+	if l.User != "" {
+		options = append(options, func(o *nats.Options) error {
+			o.UserInfo = func() (string, string) { return l.User, passwordAgain(log, l.PasswordFile) }
+			_, err := readPassword(l.PasswordFile)
+			return err
+		})
 	}
 	if l.CAFile != "" {
-		who = append(who, nats.RootCAs(l.CAFile))
+		options = append(options, nats.RootCAs(l.CAFile))
 	}
 	if l.CertFile != "" {
-		who = append(who, nats.ClientCert(l.CertFile, l.KeyFile))
+		options = append(options, nats.ClientCert(l.CertFile, l.KeyFile))
 	}
-	for _, option := range who {
-		if err := option(&nats.Options{}); err != nil {
-			return nil, fmt.Errorf("TLS to NATS: %w", err)
+	return func(o *nats.Options) error {
+		for _, option := range options {
+			if err := option(o); err != nil {
+				return fmt.Errorf("%w: %w", errLogin, err)
+			}
 		}
+		return nil
 	}
-	return who, nil
-}
-
-func (l Login) identity(log *slog.Logger) ([]nats.Option, error) {
-	switch {
-	case l.Credentials != "":
-		option := nats.UserCredentials(l.Credentials)
-		return []nats.Option{option}, checkCredentials(option, l.Credentials)
-	case l.User != "":
-		_, err := readPassword(l.PasswordFile)
-		return []nats.Option{nats.UserInfoHandler(func() (string, string) { return l.User, passwordAgain(log, l.PasswordFile) })}, err
-	}
-	return nil, nil
-}
-
-// checkCredentials does with a credentials file what a connection does.
-func checkCredentials(option nats.Option, path string) error {
-	var o nats.Options
-	err := option(&o)
-	if err == nil {
-		_, err = o.UserJWT()
-	}
-	if err == nil {
-		_, err = o.SignatureCB([]byte("nonce"))
-	}
-	return wrap(err, "NATS credentials file %s", path)
 }
 
 // maxPassword bounds a password in bytes: a longer file is another one than was meant.
