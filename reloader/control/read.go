@@ -11,16 +11,13 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// ErrUnreadable means that the document cannot be read.
-var ErrUnreadable = errors.New("ConfigMap " + ConfigMap + " cannot be read, so everything is frozen")
-
 // open reads and checks the document; none without a key.
 func open(data map[string]string) (doc Document, c Control, err error) {
 	if doc, err = read(data); err == nil {
 		c, err = compile(doc)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
+		err = fmt.Errorf("ConfigMap %s cannot be read, so everything is frozen: %w", ConfigMap, err)
 	}
 	return doc, c, err
 }
