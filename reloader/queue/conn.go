@@ -98,7 +98,7 @@ func (c *Conn) connectOptions() []nats.Option {
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
 	}
 	if c.embedded != nil {
-		opts = append(opts, nats.InProcessServer(c.embedded))
+		opts = append(opts, nats.InProcessServer(c.embedded.server))
 	}
 	return opts
 }

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +62,7 @@ func (q *Queue) Follow(ctx context.Context, to Follower) error {
 }
 
 // errReset ends the reading of all streams.
-var errReset = errors.New("read records may no longer be stored")
+var errReset = Final(errors.New("read records may no longer be stored"))
 
 // following reads all streams until ctx ends, or one of them is not what it was.
 type following struct {
@@ -87,15 +86,7 @@ func (f *following) stream(ctx context.Context, name string) error {
 			return ctx.Err()
 		}
 	}
-	var reset error
-	err := Retry(ctx, f.q.log.With("stream", name), "reading was interrupted; it continues", func() error {
-		err := s.session(ctx)
-		if errors.Is(err, errReset) {
-			reset, err = err, nil
-		}
-		return err
-	})
-	return cmp.Or(reset, err)
+	return Retry(ctx, f.q.log.With("stream", name), "reading was interrupted; it continues", func() error { return s.session(ctx) })
 }
 
 // followed is one stream, and how far it was read.
@@ -153,7 +144,7 @@ func (s *followed) caughtUp() {
 }
 
 func (s *followed) handOver(m Stored) error {
-	if cluster := clusterOf(m.Subject); m.Subject == RemovedSubject(cluster) {
+	if cluster := ClusterOf(m.Subject); m.Subject == RemovedSubject(cluster) {
 		// A hub removes records first and notes it last. A note from before this reading began is about records that it did not see.
 		if m.Sequence > s.stored {
 			return errReset
@@ -174,13 +165,13 @@ func (s *followed) handOver(m Stored) error {
 
 // eventOf reads a message; nil if it is none of those that are handed over.
 func eventOf(m Stored) (*Event, error) {
-	e := &Event{Cluster: clusterOf(m.Subject), Sequence: m.Sequence}
+	e := &Event{Cluster: ClusterOf(m.Subject), Sequence: m.Sequence}
 	var err error
 	switch prefix, last := cutSubject(m.Subject); {
 	case prefix == changePrefix:
-		e.Change, err = changeOf(m)
+		e.Change, err = changeOf(changePrefix, m)
 	case prefix == reloadPrefix:
-		e.Reload, err = read(m, func(r *reloader.Reload) (string, error) { return workloadSubject(reloadPrefix, r.Cluster, r.Workload) })
+		e.Reload, err = reloadOf(m)
 	case prefix == workloadPrefix && len(m.Data) == 0:
 		var ref reloader.WorkloadRef
 		ref, err = refOf(m.Subject, m.Header.Get(headerKind))
@@ -202,13 +193,17 @@ func eventOf(m Stored) (*Event, error) {
 	return e, err
 }
 
-func changeOf(m Stored) (*reloader.Change, error) {
+func changeOf(prefix string, m Stored) (*reloader.Change, error) {
 	return read(m, func(c *reloader.Change) (string, error) {
 		if id := reloader.ChangeID(*c); c.ID != id {
 			return "", fmt.Errorf("the change has the ID %.64q, and its content that of %s", c.ID, id)
 		}
-		return ConfigSubject(changePrefix, c.Cluster, c.Config)
+		return ConfigSubject(prefix, c.Cluster, c.Config)
 	})
+}
+
+func reloadOf(m Stored) (*reloader.Reload, error) {
+	return read(m, func(r *reloader.Reload) (string, error) { return workloadSubject(reloadPrefix, r.Cluster, r.Workload) })
 }
 
 // read decodes a record and checks that it is where it belongs.

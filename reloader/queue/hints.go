@@ -32,9 +32,6 @@ func (q *Queue) Put(ctx context.Context, hints []reloader.Hint) error {
 		}
 		messages = append(messages, m)
 	}
-	if q.life.Err() != nil {
-		return ErrClosed
-	}
 	if len(messages) == 0 {
 		return nil
 	}
@@ -57,8 +54,8 @@ func hintMessage(h reloader.Hint) (*nats.Msg, error) {
 }
 
 // ConsumeHints delivers every stored hint of cluster that is not acknowledged, and then each new one, to handle. It returns nil when ctx ends,
-// ErrClosed when the queue is closed, and another error only if it cannot begin; handle is not called any more by then. Of two processes that
-// consume at the same time each gets a part. One goroutine calls handle, which should return soon.
+// and ErrClosed when the queue is closed; handle is not called any more by then. Of two processes that consume at the same time each gets a part. One
+// goroutine calls handle, which should return soon.
 func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(Delivery)) error {
 	ctx, leave, err := q.enter(ctx)
 	if err != nil {
@@ -66,19 +63,11 @@ func (q *Queue) ConsumeHints(ctx context.Context, cluster string, handle func(De
 	}
 	defer leave()
 	defer q.setConsuming(nil)
-	consumer, err := q.hintConsumer(ctx, cluster)
-	if err != nil && ctx.Err() == nil {
-		q.setConsuming(err)
-		return fmt.Errorf("consume hints of %s: %w", cluster, err)
-	}
-	_ = Retry(ctx, q.log.With("cluster", cluster), "hints are not delivered; trying again", func() (err error) {
-		if consumer == nil {
-			consumer, err = q.hintConsumer(ctx, cluster)
-		}
+	_ = Retry(ctx, q.log.With("cluster", cluster), "hints are not delivered; trying again", func() error {
+		consumer, err := q.hintConsumer(ctx, cluster)
 		if q.setConsuming(err); err == nil {
 			err = q.consume(ctx, consumer, handle)
 		}
-		consumer = nil
 		return err
 	})
 	return ended(ctx)
@@ -101,9 +90,6 @@ func consumerName(cluster string) string { return "dispatch-" + cluster }
 
 // hintConsumer returns the durable consumer of a cluster's hints, created if it does not exist.
 func (q *Queue) hintConsumer(ctx context.Context, cluster string) (jetstream.Consumer, error) {
-	if err := reloader.ValidateCluster(cluster); err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	consumer, err := q.JS.CreateOrUpdateConsumer(ctx, HintsStream, jetstream.ConsumerConfig{
@@ -170,17 +156,10 @@ func inPlace(subject string) func(string, error) error {
 
 // HintsPending returns how many hints of a cluster are stored and not acknowledged.
 func (q *Queue) HintsPending(ctx context.Context, cluster string) (int64, error) {
-	is, err := q.hintsInfo(ctx, cluster)
-	if err != nil {
-		return 0, err
-	}
-	return int64(is.NumPending) + int64(is.NumAckPending), nil
-}
-
-func (q *Queue) hintsInfo(ctx context.Context, cluster string) (*jetstream.ConsumerInfo, error) {
 	consumer, err := q.JS.Consumer(ctx, HintsStream, consumerName(cluster))
 	if err != nil {
-		return nil, fmt.Errorf("look at the consumer of hints: %w", explain(err))
+		return 0, wrap(err, "look at the consumer of hints")
 	}
-	return consumer.CachedInfo(), nil
+	is := consumer.CachedInfo()
+	return int64(is.NumPending) + int64(is.NumAckPending), nil
 }

@@ -34,10 +34,10 @@ func (q *Queue) AppendChange(ctx context.Context, c reloader.Change) error {
 func (q *Queue) LoadChanges(ctx context.Context, cluster string) (map[reloader.Config]reloader.Change, error) {
 	changes := map[reloader.Config]reloader.Change{}
 	err := q.each(ctx, StateStream, configPrefix+"."+cluster+".>", func(m Stored) {
-		if c, err := readChange(configPrefix, m.Subject, m.Data); err != nil {
+		if c, err := changeOf(configPrefix, m); err != nil {
 			q.noteUnreadable(StateStream, m.Subject, err)
 		} else {
-			changes[c.Config] = c
+			changes[c.Config] = *c
 		}
 	})
 	return changes, wrap(err, "load changes of %s", cluster)
@@ -53,19 +53,12 @@ func (q *Queue) LatestChange(ctx context.Context, cluster string, c reloader.Con
 	if err != nil || !found {
 		return reloader.Change{}, false, wrap(err, "latest change of %s", c)
 	}
-	change, err := readChange(configPrefix, m.Subject, m.Data)
+	change, err := changeOf(configPrefix, m)
 	if err != nil {
 		q.noteUnreadable(StateStream, subject, err)
+		return reloader.Change{}, false, nil
 	}
-	return change, err == nil, nil
-}
-
-func readChange(prefix, subject string, data []byte) (reloader.Change, error) {
-	c, err := reloader.Decode[reloader.Change](data)
-	if err != nil {
-		return c, err
-	}
-	return c, inPlace(subject)(ConfigSubject(prefix, c.Cluster, c.Config))
+	return *change, true, nil
 }
 
 // AppendReload stores r as the newest reload of its workload. Of several versions of one reload the last is the one that counts.
@@ -91,11 +84,12 @@ func (q *Queue) LastReload(ctx context.Context, cluster string, ref reloader.Wor
 	if err != nil || !found {
 		return reloader.Reload{}, false, wrap(err, "last reload of %s", ref)
 	}
-	r, err := reloader.Decode[reloader.Reload](m.Data)
+	r, err := reloadOf(m)
 	if err != nil {
 		q.noteUnreadable(HistoryStream, subject, err)
+		return reloader.Reload{}, false, nil
 	}
-	return r, err == nil, nil
+	return *r, true, nil
 }
 
 // noteUnreadable counts and logs a stored message that cannot be read.

@@ -59,33 +59,21 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MaxStore == 0 {
 		o.MaxStore = defaultMaxStore
 	}
-	return o, o.validate()
+	switch {
+	case o.MaxStore < smallestStore:
+		return o, fmt.Errorf("queue: the store needs at least %d bytes, not %d", smallestStore, o.MaxStore)
+	case o.Replicas != 0 && o.Replicas != 1 && o.Replicas != 3 && o.Replicas != 5:
+		return o, fmt.Errorf("queue: a stream has 1, 3 or 5 replicas, not %d", o.Replicas)
+	case o.URL != "":
+		return o, errors.Join(o.Login.validate(), validateURLs(o.URL))
+	}
+	return o, o.Login.validate()
 }
 
 // Validate returns what is wrong with o, without reading files or connecting.
 func (o Options) Validate() error {
 	_, err := o.withDefaults()
 	return err
-}
-
-func (o Options) validate() error {
-	switch {
-	case o.MaxStore < smallestStore:
-		return fmt.Errorf("queue: the store needs at least %d bytes, not %d", smallestStore, o.MaxStore)
-	case o.Replicas != 0 && o.Replicas != 1 && o.Replicas != 3 && o.Replicas != 5:
-		return fmt.Errorf("queue: a stream has 1, 3 or 5 replicas, not %d", o.Replicas)
-	case o.URL != "" && o.ConfigFile != "":
-		return errors.New("queue: a NATS configuration is for the embedded server")
-	case o.URL != "":
-		return errors.Join(o.Login.validate(), validateURLs(o.URL))
-	case o.ConfigFile == "" && o.Login != (Login{}):
-		return errors.New("queue: an embedded server needs no login")
-	case o.StoreDir == "":
-		return errors.New("queue: an embedded server needs a store folder")
-	case o.Replicas > 1:
-		return errors.New("queue: an embedded server has no replicas")
-	}
-	return o.Login.validate()
 }
 
 // validateURLs checks the addresses without repeating them in an error: they may contain a password.

@@ -146,10 +146,8 @@ func (q *Queue) Healthy(ctx context.Context) error {
 	if q.life.Err() != nil {
 		return ErrClosed
 	}
-	if q.embedded != nil {
-		if err := q.embedded.healthy(); err != nil {
-			return err
-		}
+	if err := q.embedded.healthy(); err != nil {
+		return err
 	}
 	if !q.NATS.IsConnected() {
 		return fmt.Errorf("%w: %v", ErrDisconnected, q.NATS.Status())

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -14,14 +15,23 @@ const (
 	warnEvery = 30
 )
 
-// Retry calls f until it returns nil or ctx ends, which gives the error of ctx. Each pause is longer than the one before, until f has lasted. Processes
+// final is an error that another attempt cannot help.
+type final struct{ error }
+
+// Unwrap implements errors.Unwrap.
+func (f final) Unwrap() error { return f.error }
+
+// Final returns err as one that ends Retry.
+func Final(err error) error { return final{err} }
+
+// Retry calls f until it returns nil or a Final error, or ctx ends, which gives the error of ctx. Each pause is longer than the one before, until f has lasted. Processes
 // that fail at the same time try again at different times. The first failure in a row is a warning with message, and further ones now and then.
 func Retry(ctx context.Context, log *slog.Logger, message string, f func() error) error {
 	for failures, wait := 0, firstWait; ; failures, wait = failures+1, min(2*wait, longestWait) {
 		began := time.Now()
 		err := f()
-		if err == nil {
-			return nil
+		if err == nil || errors.As(err, new(final)) {
+			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -71,9 +71,6 @@ func (c *Conn) ensureStream(ctx context.Context, want jetstream.StreamConfig) er
 	found, err := c.JS.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		found, err = c.JS.CreateStream(ctx, want)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			found, err = c.JS.Stream(ctx, want.Name)
-		}
 	}
 	if err != nil {
 		return err

@@ -72,8 +72,8 @@ func join(prefix, cluster, kind, namespace, name string) (string, error) {
 	return strings.Join([]string{prefix, cluster, kind, namespace, name}, "."), nil
 }
 
-// clusterOf returns the cluster that writes a subject; empty if it is not one of ours.
-func clusterOf(subject string) string {
+// ClusterOf returns the cluster that writes a subject; empty if it is not one of ours.
+func ClusterOf(subject string) string {
 	tokens := strings.SplitN(subject, ".", 4)
 	if len(tokens) < 4 || tokens[0] != "reroll" {
 		return ""

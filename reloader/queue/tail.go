@@ -131,39 +131,37 @@ func (c *Conn) each(ctx context.Context, stream, subject string, f func(Stored))
 const snapshotTime = time.Minute
 
 // latest returns the newest message of a subject; false if there is none.
-func (c *Conn) latest(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, bool, error) {
+func (c *Conn) latest(ctx context.Context, stream, subject string) (Stored, bool, error) {
+	return c.message(ctx, stream, func(ctx context.Context, s jetstream.Stream) (*jetstream.RawStreamMsg, error) {
+		return s.GetLastMsgForSubject(ctx, subject)
+	})
+}
+
+// At returns the message with a sequence; false if there is none.
+func (c *Conn) At(ctx context.Context, stream string, sequence uint64) (Stored, bool, error) {
+	return c.message(ctx, stream, func(ctx context.Context, s jetstream.Stream) (*jetstream.RawStreamMsg, error) {
+		return s.GetMsg(ctx, sequence)
+	})
+}
+
+func (c *Conn) message(ctx context.Context, stream string, get func(context.Context, jetstream.Stream) (*jetstream.RawStreamMsg, error)) (Stored, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	s, err := c.JS.Stream(ctx, stream)
 	if err != nil {
-		return nil, false, explain(err)
+		return Stored{}, false, explain(err)
 	}
-	m, err := s.GetLastMsgForSubject(ctx, subject)
+	m, err := get(ctx, s)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, false, nil
+		return Stored{}, false, nil
 	}
-	return m, err == nil, explain(err)
+	if err != nil {
+		return Stored{}, false, explain(err)
+	}
+	return Stored{Subject: m.Subject, Header: m.Header, Data: m.Data, Sequence: m.Sequence, At: m.Time}, true, nil
 }
 
 // StateOf returns the subjects of what others may know of the state of a cluster: its workloads and its status.
 func StateOf(cluster string) []string {
 	return []string{workloadPrefix + "." + cluster + ".>", StatusSubject(cluster)}
-}
-
-// StoredAt returns when the message with a sequence was stored, by the clock of the server; false if there is none.
-func (c *Conn) StoredAt(ctx context.Context, stream string, sequence uint64) (at time.Time, found bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	s, err := c.JS.Stream(ctx, stream)
-	if err != nil {
-		return at, false, explain(err)
-	}
-	m, err := s.GetMsg(ctx, sequence)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return at, false, nil
-	}
-	if err != nil {
-		return at, false, explain(err)
-	}
-	return m.Time, true, nil
 }

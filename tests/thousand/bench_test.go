@@ -73,8 +73,7 @@ func (w *world) forward(b *testing.B, url string, members, records int) time.Dur
 	var running sync.WaitGroup
 	began := time.Now()
 	for _, m := range all {
-		run, err := hub.New(m.queue, m.hub)
-		line.Must(b, err)
+		run := hub.New(m.queue, m.hub)
 		running.Go(func() { run.Run(ctx, hub.Following{}) })
 	}
 	c, err := queue.Dial(login(url, natsserver.HubUser, w.password))

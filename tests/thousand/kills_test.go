@@ -32,10 +32,7 @@ func serveForwarder() bool {
 	}
 	m, err := (&world{local: f.Local, password: f.Password}).newMember(context.Background(), f.Cluster, f.Hub)
 	if err == nil {
-		var run *hub.Member
-		if run, err = hub.New(m.queue, m.hub); err == nil {
-			run.Run(context.Background(), hub.Following{})
-		}
+		hub.New(m.queue, m.hub).Run(context.Background(), hub.Following{})
 	}
 	fmt.Fprintln(os.Stderr, "forwarder:", err)
 	return true

@@ -203,9 +203,7 @@ func (m *member) edit(ctx context.Context, n int) error {
 func (m *member) join(ctx context.Context, owner string) (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.run, err = hub.New(m.queue, m.hub); err != nil {
-		return err
-	}
+	m.run = hub.New(m.queue, m.hub)
 	followed := config(0)
 	followed.Cluster = owner
 	ctx, cancel := context.WithCancel(ctx)

@@ -41,9 +41,7 @@ func (p *program) dispatch(ctx context.Context) error {
 		return err
 	}
 	p.warnOfOthers(ctx, cluster)
-	if p.member, err = p.newMember(cluster); err != nil {
-		return err
-	}
+	p.member = p.newMember(cluster)
 	d, err := p.newDispatcher(cluster, ring, dialects)
 	if err != nil {
 		return err
@@ -106,15 +104,13 @@ func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
 		p.logger.Warn("the identity of the cluster may not be read: that its name stands for it is not checked")
 		return nil
 	}
-	var taken error
-	err := p.insist(ctx, "the name of the cluster could not be bound", func(ctx context.Context) error {
+	return p.insist(ctx, "the name of the cluster could not be bound", func() error {
 		err := p.queue.BindCluster(ctx, p.settings.ClusterName, cluster.UID)
 		if errors.Is(err, queue.ErrOtherCluster) {
-			taken, err = err, nil
+			return queue.Final(err)
 		}
 		return err
 	})
-	return errors.Join(taken, err)
 }
 
 // newDispatcher makes the dispatcher and starts those who tell about its reloads.
@@ -177,7 +173,7 @@ const jobsTick = time.Minute
 // runDispatcher loads the state, watches the workloads, and then works on hints until ctx ends. Running work is finished, unless
 // term ends.
 func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
-	if err := p.insist(ctx, "state could not be loaded", d.Load); err != nil {
+	if err := p.insist(ctx, "state could not be loaded", func() error { return d.Load(ctx) }); err != nil {
 		return nil
 	}
 	recoverJobs := func(ctx context.Context) {
@@ -254,15 +250,13 @@ var errNotWatching = errors.New("configs are not watched yet")
 
 const ingestLifetime = 90 * 24 * time.Hour
 
-// consume feeds hints to the dispatcher once it is ready. NATS may go away just before it begins.
+// consume feeds hints to the dispatcher once it is ready.
 func (p *program) consume(ctx context.Context, d *dispatcher.Dispatcher) {
 	if !ready(ctx, d) {
 		return
 	}
-	_ = p.insist(ctx, "hints could not be consumed", func(ctx context.Context) error {
-		handle := p.handler(d)
-		return p.queue.ConsumeHints(ctx, p.settings.ClusterName, func(del queue.Delivery) { handle(del) })
-	})
+	handle := p.handler(d)
+	_ = p.queue.ConsumeHints(ctx, p.settings.ClusterName, func(del queue.Delivery) { handle(del) }) // it lasts until the end
 }
 
 // ready waits until d is ready; false if ctx ends first.

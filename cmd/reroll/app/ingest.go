@@ -10,6 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/cmd/reroll/certificate"
 	"github.com/reroll-dev/reroll/cmd/reroll/config"
 	"github.com/reroll-dev/reroll/ingest/webhook"
+	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
 // ingestOptions turns the settings into those of the webhook, once its files are there.
@@ -63,15 +64,13 @@ func (p *program) awaited(err error) bool {
 // ingest takes audit events, as soon as there is a certificate. It is the last part to start, so it can wait.
 func (p *program) ingest(ctx context.Context) error {
 	var o webhook.Options
-	var wrong error
-	if err := p.insist(ctx, "a file of ingest is not there yet", func(context.Context) (err error) {
-		if o, err = p.ingestOptions(); p.awaited(err) {
-			return err
+	if err := p.insist(ctx, "a file of ingest is not there yet", func() (err error) {
+		if o, err = p.ingestOptions(); err != nil && !p.awaited(err) {
+			return queue.Final(err)
 		}
-		wrong = err
-		return nil
-	}); err != nil || wrong != nil {
-		return errors.Join(err, wrong)
+		return err
+	}); err != nil {
+		return err
 	}
 	o.Sink, o.Registerer = p.sink(), p.registry
 	if p.ingestFiles != nil {

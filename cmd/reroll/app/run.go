@@ -138,16 +138,12 @@ func streamsOf(s config.Config) (streams []string) {
 func (p *program) openQueue(ctx context.Context) error {
 	o := p.settings.NATS.Options()
 	o.StoreDir, o.Name, o.Streams, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+nameOf(p.settings), streamsOf(p.settings), p.logger, p.registry
-	var wrong error
-	err := p.insist(ctx, "NATS is not ready", func(ctx context.Context) error {
-		q, err := queue.Open(ctx, o)
-		if queue.Permanent(err) {
-			wrong, err = err, nil
+	if err := p.insist(ctx, "NATS is not ready", func() (err error) {
+		if p.queue, err = queue.Open(ctx, o); queue.Permanent(err) {
+			return queue.Final(err)
 		}
-		p.queue = q
 		return err
-	})
-	if err := errors.Join(wrong, err); err != nil {
+	}); err != nil {
 		return err
 	}
 	q := p.queue
@@ -186,7 +182,7 @@ func (p *program) barrier(ctx context.Context, namespace string) ops.Outlook {
 	return ops.Outlook(d.Barrier(ctx, namespace))
 }
 
-// insist calls do until it succeeds, which gives nil, or ctx ends. Failures are logged under message.
-func (p *program) insist(ctx context.Context, message string, do func(context.Context) error) error {
-	return queue.Retry(ctx, p.logger, message, func() error { return do(ctx) })
+// insist calls do until it succeeds, its error is final, or ctx ends. Failures are logged under message.
+func (p *program) insist(ctx context.Context, message string, do func() error) error {
+	return queue.Retry(ctx, p.logger, message, do)
 }

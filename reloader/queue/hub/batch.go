@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -95,7 +94,7 @@ func (b *batch) take(r queue.Stored) {
 		b.at = b.at.WithGap(gap)
 	}
 	b.at.Sequence, b.at.StoredAt, b.at.Behind = r.Sequence, r.At, r.Pending
-	if tokens := strings.SplitN(r.Subject, ".", 4); len(tokens) < 4 || tokens[2] != b.m.Cluster {
+	if queue.ClusterOf(r.Subject) != b.m.Cluster {
 		return // of a name that the cluster had before
 	}
 	b.records, b.bytes = append(b.records, r), b.bytes+len(r.Data)

@@ -91,8 +91,8 @@ func (m *Member) resume(ctx context.Context, at reloader.Position, s source, t *
 		return at, nil
 	}
 	// A stream that was restored from a backup may have grown past the position since.
-	stored, found, err := m.local.StoredAt(ctx, s.stream, at.Sequence)
-	if err == nil && found && !stored.Equal(at.StoredAt) {
+	stored, found, err := m.local.At(ctx, s.stream, at.Sequence)
+	if err == nil && found && !stored.At.Equal(at.StoredAt) {
 		return lost(before), nil
 	}
 	return at, err

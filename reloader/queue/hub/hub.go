@@ -2,8 +2,6 @@ package hub
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -39,25 +37,19 @@ type Member struct {
 }
 
 // New returns a Member that does nothing yet.
-func New(local *queue.Queue, o Options) (*Member, error) {
-	if err := reloader.ValidateCluster(o.Cluster); err != nil {
-		return nil, fmt.Errorf("forward: %w", err)
-	}
-	if o.UID == "" {
-		return nil, errors.New("forwarding needs the UID of the namespace kube-system, by which the hub knows a cluster")
-	}
+func New(local *queue.Queue, o Options) *Member {
 	o.Hub.Name, o.Hub.Logger = "reroll-"+o.Cluster, o.Logger.With("part", "hub")
-	if err := o.Hub.Validate(); err != nil {
-		return nil, err
-	}
 	o.Logger = o.Logger.With("hub", queue.Redacted(o.Hub.URL))
-	return &Member{Options: o, local: local, metrics: newMetrics(o.Registerer), unsent: map[string]reloader.Copy{}, news: make(chan struct{}, 1)}, nil
+	return &Member{Options: o, local: local, metrics: newMetrics(o.Registerer), unsent: map[string]reloader.Copy{}, news: make(chan struct{}, 1)}
 }
 
-// Run forwards records and serves those who follow configs, until ctx ends. Whatever is wrong with the hub is logged and tried again.
+// Run connects once, since the connection then comes back by itself, forwards records and serves those who follow configs, until ctx ends. Whatever is wrong with the hub is logged and tried again.
 func (m *Member) Run(ctx context.Context, to Following) {
-	c, err := m.connect(ctx)
-	if err != nil {
+	var c *queue.Conn
+	if err := queue.Retry(ctx, m.Logger, "the hub cannot be reached; trying again", func() (err error) {
+		c, err = queue.Dial(m.Hub)
+		return err
+	}); err != nil {
 		return // ctx has ended
 	}
 	defer func() { _ = c.Close(ctx) }() // what is under way comes again
@@ -70,13 +62,4 @@ func (m *Member) Run(ctx context.Context, to Following) {
 		all.Go(func() error { return m.follow(ctx, c, to) })
 	}
 	_ = all.Wait() // they end with ctx
-}
-
-// connect tries until it succeeds or ctx ends. From then on the connection comes back by itself.
-func (m *Member) connect(ctx context.Context) (c *queue.Conn, err error) {
-	err = queue.Retry(ctx, m.Logger, "the hub cannot be reached; trying again", func() (err error) {
-		c, err = queue.Dial(m.Hub)
-		return err
-	})
-	return c, err
 }

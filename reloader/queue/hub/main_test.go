@@ -48,10 +48,7 @@ func closeQueue(t *testing.T, q *queue.Queue) {
 // member runs a member of a hub until the returned function is called.
 func member(t *testing.T, q *queue.Queue, url, cluster, uid string, to hub.Following) (*hub.Member, func()) {
 	t.Helper()
-	m, err := hub.New(q, hub.Options{Hub: natsserver.Login(t, url, cluster), Cluster: cluster, UID: uid, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := hub.New(q, hub.Options{Hub: natsserver.Login(t, url, cluster), Cluster: cluster, UID: uid, Logger: quiet})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { m.Run(ctx, to) })

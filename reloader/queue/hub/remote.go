@@ -68,13 +68,6 @@ func (h *natsHub) append(ctx context.Context, records []queue.Stored, p reloader
 	at.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(revision, 10))
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()
-	if len(records) == 0 {
-		ack, err := h.JS.PublishMsg(ctx, at)
-		if err != nil {
-			return 0, err
-		}
-		return ack.Sequence, nil
-	}
 	messages := make([]*nats.Msg, 0, len(records)+1)
 	for _, r := range records {
 		messages = append(messages, copyOf(r))
