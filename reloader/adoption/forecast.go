@@ -46,7 +46,7 @@ func (s inspection) forecasts() ([]Forecast, error) {
 			continue
 		}
 		f := Forecast{Config: c, Dialect: decision.Dialect, Clause: decision.Clause, Why: decision.Why}
-		carried, marked := plan.Carries(s.Workload, c, decision.Marks, s.strategy())
+		carried, marked := plan.Carries(s.Workload, c, decision.Marks, cmp.Or(s.plan.Chosen.Strategy, s.Strategy))
 		if marked {
 			f.Dialect = carried.Dialect.Name
 		}
@@ -59,9 +59,6 @@ func (s inspection) forecasts() ([]Forecast, error) {
 	slices.SortFunc(found, func(a, b Forecast) int { return cmp.Compare(a.Config.String(), b.Config.String()) })
 	return found, nil
 }
-
-// strategy returns the name of the workload's strategy.
-func (s inspection) strategy() string { return cmp.Or(s.plan.Chosen.Strategy, s.Strategy) }
 
 // noDigest stands for a digest, which needs Reroll's key. First sight compares no digests, so it equals none.
 const noDigest = "none"
@@ -82,9 +79,13 @@ func (s inspection) state(c reloader.Config, by dialect.Decision, carried plan.C
 		Live: applied.Live{Write: applied.Write{Version: k.Meta.ResourceVersion, Sum: noDigest}, Meta: k.Meta, Seen: s.Now},
 	}
 	if of.First.Mark == "" {
-		var known bool
-		if of.First.Mark, known = s.says(c, carried, marked, of.Counting.Creation); !known {
-			return Unknown, nil
+		of.First.Mark = applied.MarkNone
+		if marked {
+			values, known := s.values(carried.Dialect, c)
+			if !known {
+				return Unknown, nil
+			}
+			of.First.Mark = carried.Says(values, of.Counting.Creation)
 		}
 	}
 	v := plan.Decide(of)
@@ -109,15 +110,6 @@ func (s inspection) state(c reloader.Config, by dialect.Decision, carried plan.C
 func (s inspection) recorded() bool {
 	via := s.Workload.Via
 	return s.Workload.Annotations[applied.Key] != "" || via != nil && via.Annotations[applied.Key] != ""
-}
-
-// says compares the mark for c with what was read, and reports whether everything that it covers was read.
-func (s inspection) says(c reloader.Config, carried plan.Carried, marked, creation bool) (applied.MarkSays, bool) {
-	if !marked {
-		return applied.MarkNone, true
-	}
-	values, known := s.values(carried.Dialect, c)
-	return carried.Says(values, creation), known
 }
 
 // values returns the marks of d for c as it was read, and whether everything that they cover was read.

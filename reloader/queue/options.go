@@ -18,7 +18,7 @@ type Options struct {
 	Login Login
 	// Streams are those that the caller uses, and that Open creates or brings up to date. Default: HINTS, HISTORY and STATE.
 	Streams []string
-	// Name is shown by the external server, and names the embedded one. Default "reroll".
+	// Name is shown by the external server, and names the embedded one.
 	Name string
 
 	// StoreDir is the folder of the embedded server. It is created if it does not exist, and belongs to one process at a time.
@@ -47,9 +47,6 @@ const (
 
 // withDefaults returns o with its gaps filled, or what is wrong with it.
 func (o Options) withDefaults() (Options, error) {
-	if o.Name == "" {
-		o.Name = "reroll"
-	}
 	if o.Streams == nil {
 		o.Streams = []string{HintsStream, HistoryStream, StateStream}
 	}

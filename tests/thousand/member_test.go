@@ -200,7 +200,7 @@ func (m *member) edit(ctx context.Context, n int) error {
 }
 
 // join starts the member of the hub, which follows a config of another one.
-func (m *member) join(ctx context.Context, owner string) (err error) {
+func (m *member) join(ctx context.Context, owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.run = hub.New(m.queue, m.hub)
@@ -223,7 +223,6 @@ func (m *member) join(ctx context.Context, owner string) (err error) {
 		})
 	}(m.run)
 	m.calm.Store(time.Now().Add(settleTime).UnixNano())
-	return nil
 }
 
 // each calls do for all members, some at once.

@@ -43,7 +43,7 @@ func TestThousand(t *testing.T) {
 	t.Logf("%d members have stored their first records after %s", members, since(began))
 	began = time.Now()
 	for i, m := range f.all {
-		line.Must(t, m.join(ctx, f.owner(i).name))
+		m.join(ctx, f.owner(i).name)
 		t.Cleanup(func() { m.end() })
 	}
 	f.complete(ctx, t)
@@ -159,9 +159,7 @@ func (f *fleet) comeAndGo(ctx context.Context) error {
 		}
 		f.all[i].end()
 		pause(ctx, 2*time.Second)
-		if err := f.all[i].join(context.WithoutCancel(ctx), f.owner(i).name); err != nil {
-			return err
-		}
+		f.all[i].join(context.WithoutCancel(ctx), f.owner(i).name)
 	}
 	return nil
 }
