@@ -81,5 +81,5 @@ func wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf(format+": %w", append(args, explain(err))...)
+	return fmt.Errorf(format+": %w", append(args, err)...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -144,7 +143,7 @@ func (s *followed) caughtUp() {
 }
 
 func (s *followed) handOver(m Stored) error {
-	if cluster := ClusterOf(m.Subject); m.Subject == RemovedSubject(cluster) {
+	if _, cluster := CutSubject(m.Subject); m.Subject == RemovedSubject(cluster) {
 		// A hub removes records first and notes it last. A note from before this reading began is about records that it did not see.
 		if m.Sequence > s.stored {
 			return errReset
@@ -165,9 +164,10 @@ func (s *followed) handOver(m Stored) error {
 
 // eventOf reads a message; nil if it is none of those that are handed over.
 func eventOf(m Stored) (*Event, error) {
-	e := &Event{Cluster: ClusterOf(m.Subject), Sequence: m.Sequence}
+	prefix, cluster := CutSubject(m.Subject)
+	e := &Event{Cluster: cluster, Sequence: m.Sequence}
 	var err error
-	switch prefix, last := cutSubject(m.Subject); {
+	switch {
 	case prefix == changePrefix:
 		e.Change, err = changeOf(changePrefix, m)
 	case prefix == reloadPrefix:
@@ -180,7 +180,7 @@ func eventOf(m Stored) (*Event, error) {
 		e.Workload, err = read(m, func(r *reloader.WorkloadRecord) (string, error) {
 			return workloadSubject(workloadPrefix, r.Cluster, r.Workload)
 		})
-	case prefix == clusterPrefix && last == statusToken:
+	case m.Subject == StatusSubject(cluster):
 		e.Status, err = read(m, func(s *reloader.ClusterStatus) (string, error) { return StatusSubject(s.Cluster), nil })
 		if err == nil {
 			e.Status.StoredAt = m.At
@@ -213,13 +213,4 @@ func read[R reloader.Record](m Stored, place func(*R) (string, error)) (*R, erro
 		return nil, err
 	}
 	return &r, inPlace(m.Subject)(place(&r))
-}
-
-// cutSubject returns the first two tokens of a subject, and the last one.
-func cutSubject(subject string) (prefix, last string) {
-	tokens := strings.Split(subject, ".")
-	if len(tokens) < 4 {
-		return "", ""
-	}
-	return tokens[0] + "." + tokens[1], tokens[len(tokens)-1]
 }

@@ -158,7 +158,7 @@ func inPlace(subject string) func(string, error) error {
 func (q *Queue) HintsPending(ctx context.Context, cluster string) (int64, error) {
 	consumer, err := q.JS.Consumer(ctx, HintsStream, consumerName(cluster))
 	if err != nil {
-		return 0, wrap(err, "look at the consumer of hints")
+		return 0, wrap(explain(err), "look at the consumer of hints")
 	}
 	is := consumer.CachedInfo()
 	return int64(is.NumPending) + int64(is.NumAckPending), nil

@@ -45,7 +45,13 @@ func (l Login) option(log *slog.Logger) nats.Option {
 	}
 	if l.User != "" {
 		options = append(options, func(o *nats.Options) error {
-			o.UserInfo = func() (string, string) { return l.User, passwordAgain(log, l.PasswordFile) }
+			o.UserInfo = func() (string, string) {
+				password, err := readPassword(l.PasswordFile)
+				if err != nil { // the server refuses an empty password
+					log.Error("could not read how to log in to NATS", "error", err)
+				}
+				return l.User, password
+			}
 			_, err := readPassword(l.PasswordFile)
 			return err
 		})
@@ -80,13 +86,4 @@ func readPassword(path string) (string, error) {
 		return "", fmt.Errorf("NATS password file %s has %d bytes, which is not a password", path, len(password))
 	}
 	return string(password), nil
-}
-
-// passwordAgain reads a password for a connection, and logs an error, which it cannot return. The server refuses an empty password.
-func passwordAgain(log *slog.Logger, path string) string {
-	password, err := readPassword(path)
-	if err != nil {
-		log.Error("could not read how to log in to NATS", "error", err)
-	}
-	return password
 }

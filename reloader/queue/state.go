@@ -99,7 +99,7 @@ func (q *Queue) BindCluster(ctx context.Context, cluster, uid string) error {
 		_, err = q.JS.Publish(ctx, subject, []byte(uid), jetstream.WithExpectLastSequencePerSubject(0))
 		cancel()
 		if code := ErrorCode(err, nil); code != codeWrongSequence && code != codeOthersFirst {
-			return wrap(err, "bind cluster %s", cluster)
+			return wrap(explain(err), "bind cluster %s", cluster)
 		}
 	}
 	return fmt.Errorf("bind cluster %s: other processes bind it at the same time", cluster)

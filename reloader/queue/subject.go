@@ -72,13 +72,13 @@ func join(prefix, cluster, kind, namespace, name string) (string, error) {
 	return strings.Join([]string{prefix, cluster, kind, namespace, name}, "."), nil
 }
 
-// ClusterOf returns the cluster that writes a subject; empty if it is not one of ours.
-func ClusterOf(subject string) string {
+// CutSubject returns the prefix of a subject and the cluster that writes it; empty if it is not one of ours.
+func CutSubject(subject string) (prefix, cluster string) {
 	tokens := strings.SplitN(subject, ".", 4)
 	if len(tokens) < 4 || tokens[0] != "reroll" {
-		return ""
+		return "", ""
 	}
-	return tokens[2]
+	return tokens[0] + "." + tokens[1], tokens[2]
 }
 
 // refOf returns the workload that a subject names. The kind is as given, since the subject has it in lower case.

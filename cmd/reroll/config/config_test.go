@@ -175,6 +175,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"no NATS":                      {args: "--components=ingest,api", want: "nats.url is required for --components=ingest,api"},
 		"two kinds of NATS":            {args: "--set=nats.url=nats://n --set=nats.config=f", want: "nats.config is for the embedded NATS"},
 		"a login for no NATS":          {args: "--set=nats.credentials=c", want: "nats.url is empty"},
+		"replicas of no NATS":          {args: "--set=nats.config=f --set=nats.replicas=3", want: "nats.url is empty"},
 		"a login for no hub":           {args: "--set=hub.credentials=c", want: "hub.url is empty"},
 		"nowhere to store":             {args: "--data-dir=", want: "dataDir is empty"},
 		"nothing to listen to":         {file: "source: audit\ningest: {address: \"\"}\n", want: "ingest.address is empty"},

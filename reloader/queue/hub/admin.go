@@ -50,13 +50,9 @@ func MemberPermissions(cluster string) string {
 
 // Add creates the streams of a hub, and the consumer that pushes copies to a cluster. Calling it again is harmless.
 func Add(ctx context.Context, o queue.Options, cluster string) (err error) {
-	if err := reloader.ValidateCluster(cluster); err != nil {
-		return err
-	}
-	o.Streams = Streams
-	c, err := queue.Setup(ctx, o)
+	c, err := setup(ctx, o, cluster)
 	if err != nil {
-		return fmt.Errorf("set up the hub: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, c.Close(ctx)) }()
 	_, err = c.JS.CreateOrUpdatePushConsumer(ctx, queue.FollowStream, jetstream.ConsumerConfig{
@@ -72,11 +68,7 @@ func Add(ctx context.Context, o queue.Options, cluster string) (err error) {
 // Remove removes what a hub has of a cluster, and then notes that, so that readers begin again. It may be called again after any failure. A
 // cluster that may still write begins again from its oldest record.
 func Remove(ctx context.Context, o queue.Options, cluster string) (err error) {
-	if err := reloader.ValidateCluster(cluster); err != nil {
-		return err
-	}
-	o.Streams = Streams
-	c, err := queue.Setup(ctx, o)
+	c, err := setup(ctx, o, cluster)
 	if err != nil {
 		return err
 	}
@@ -102,6 +94,14 @@ func Remove(ctx context.Context, o queue.Options, cluster string) (err error) {
 		return fmt.Errorf("note that %s is removed: %w", cluster, err)
 	}
 	return nil
+}
+
+func setup(ctx context.Context, o queue.Options, cluster string) (*queue.Conn, error) {
+	if err := reloader.ValidateCluster(cluster); err != nil {
+		return nil, err
+	}
+	o.Streams = Streams
+	return queue.Setup(ctx, o)
 }
 
 // delivered are the subjects of what is delivered to a cluster: copies of others, and what they want of it.

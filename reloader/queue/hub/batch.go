@@ -94,7 +94,7 @@ func (b *batch) take(r queue.Stored) {
 		b.at = b.at.WithGap(gap)
 	}
 	b.at.Sequence, b.at.StoredAt, b.at.Behind = r.Sequence, r.At, r.Pending
-	if queue.ClusterOf(r.Subject) != b.m.Cluster {
+	if _, cluster := queue.CutSubject(r.Subject); cluster != b.m.Cluster {
 		return // of a name that the cluster had before
 	}
 	b.records, b.bytes = append(b.records, r), b.bytes+len(r.Data)
