@@ -53,27 +53,20 @@ func explain(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer from NATS: %w", err)
 	}
-	switch description := ""; ErrorCode(err, &description) {
-	case codeNoResources, codeAccountResources:
+	r := refusal(err)
+	if r != nil && (r.ErrorCode == codeNoResources || r.ErrorCode == codeAccountResources || r.ErrorCode == codeStoreFailed && strings.Contains(r.Description, "maximum")) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
-	case codeStoreFailed:
-		if strings.Contains(description, "maximum") {
-			return fmt.Errorf("%w: %w", ErrFull, err)
-		}
 	}
 	return err
 }
 
-// ErrorCode returns the code with which JetStream refused, and sets description to its words; 0 if err is something else.
-func ErrorCode(err error, description *string) int {
+// refusal returns the error with which JetStream refused; nil if err is something else.
+func refusal(err error) *jetstream.APIError {
 	var refused jetstream.JetStreamError
-	if !errors.As(err, &refused) || refused.APIError() == nil {
-		return 0
+	if errors.As(err, &refused) {
+		return refused.APIError()
 	}
-	if description != nil {
-		*description = refused.APIError().Description
-	}
-	return int(refused.APIError().ErrorCode)
+	return nil
 }
 
 // wrap adds what was attempted to err, and leaves nil alone.

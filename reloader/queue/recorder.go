@@ -97,7 +97,7 @@ func (r *recorder) commit(calls []record) {
 	err := r.q.publish(context.Background(), messages)
 	r.q.metrics.published(r.stream, begin, err)
 	// If the server refuses one message, the others must not be refused with it.
-	alone := len(calls) > 1 && ErrorCode(err, nil) != 0 && !errors.Is(err, ErrFull)
+	alone := len(calls) > 1 && refusal(err) != nil && !errors.Is(err, ErrFull)
 	for i, c := range calls {
 		if alone {
 			err = r.q.publish(context.Background(), messages[i:i+1])

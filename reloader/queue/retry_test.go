@@ -19,7 +19,7 @@ func TestRetry(t *testing.T) {
 		err := Retry(t.Context(), log, "trying again", func() error {
 			switch calls++; calls {
 			case warnEvery + 5:
-				time.Sleep(2 * longestWait)
+				Pause(t.Context(), 2*longestWait)
 			case warnEvery + 6:
 				return Final(failed)
 			}

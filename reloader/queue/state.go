@@ -98,18 +98,13 @@ func (q *Queue) BindCluster(ctx context.Context, cluster, uid string) error {
 		ctx, cancel := context.WithTimeout(ctx, answerTime)
 		_, err = q.JS.Publish(ctx, subject, []byte(uid), jetstream.WithExpectLastSequencePerSubject(0))
 		cancel()
-		if code := ErrorCode(err, nil); code != codeWrongSequence && code != codeOthersFirst {
+		// The server says that it is not the first, or that another one is being stored.
+		if r := refusal(err); r == nil || r.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence && r.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequenceConstant {
 			return wrap(explain(err), "bind cluster %s", cluster)
 		}
 	}
 	return fmt.Errorf("bind cluster %s: other processes bind it at the same time", cluster)
 }
-
-// Codes of the server for a message that expects another one as the last of its subject: it is not, or another one is being stored.
-const (
-	codeWrongSequence = int(jetstream.JSErrCodeStreamWrongLastSequence)
-	codeOthersFirst   = int(jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-)
 
 // KeepRecords calls again each time that the connection was lost and is back: the server may have lost what it had. It returns when ctx ends.
 func (q *Queue) KeepRecords(ctx context.Context, again func()) {
