@@ -14,8 +14,23 @@ const (
 	SourceBaseline Source = "baseline"
 )
 
-// Sources are all of them.
-var Sources = []Source{SourceAudit, SourceShipped, SourceWatch, SourceSweep, SourceBaseline}
+// SourceInfo describes a Source.
+type SourceInfo struct {
+	Source Source
+	// Says is what reports the change, and Knows what the hints say about the author.
+	Says, Knows string
+	// Users means that the hints name the users of requests.
+	Users bool
+}
+
+// Sources are all of them. docs/audit-events.md has the texts.
+var Sources = []SourceInfo{
+	{SourceAudit, "the API server, at `/v1/audit/{cluster}`", "the user, client and address", true},
+	{SourceShipped, "a log shipper, at `/v1/shipped/{cluster}`", "the user, client and address", true},
+	{SourceWatch, "a watch of metadata, which needs permission to list Secrets", "the field manager", false},
+	{SourceSweep, "the resync, every `resyncInterval`", "nothing about the author", false},
+	{SourceBaseline, "the first look at a config", "nothing about the author", false},
+}
 
 // Verb is the Kubernetes verb of the request that a hint is about.
 type Verb string

@@ -52,7 +52,13 @@ func (configKind) Schema(huma.Registry) *huma.Schema {
 type source string
 
 // Schema describes the closed list of sources.
-func (source) Schema(huma.Registry) *huma.Schema { return listed(nil, "", "", reloader.Sources) }
+func (source) Schema(huma.Registry) *huma.Schema {
+	var all []reloader.Source
+	for _, i := range reloader.Sources {
+		all = append(all, i.Source)
+	}
+	return listed(nil, "", "", all)
+}
 
 // State is a verdict.State as a parameter.
 type State string

@@ -152,15 +152,9 @@ func (m *Metrics) begin() {
 	for _, i := range reloader.Reasons {
 		m.decided.WithLabelValues(string(i.Reason))
 	}
-	for _, source := range reloader.Sources {
-		if source != reloader.SourceSweep {
-			m.changes.WithLabelValues(string(reloader.ChangeBaseline), string(source))
-		}
-		if source == reloader.SourceBaseline {
-			continue
-		}
-		for _, changeType := range []reloader.ChangeType{reloader.ChangeUpdated, reloader.ChangeCreated, reloader.ChangeDeleted} {
-			m.changes.WithLabelValues(string(changeType), string(source))
+	for _, i := range reloader.Sources {
+		for _, changeType := range []reloader.ChangeType{reloader.ChangeBaseline, reloader.ChangeUpdated, reloader.ChangeCreated, reloader.ChangeDeleted} {
+			m.changes.WithLabelValues(string(changeType), string(i.Source))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 var names = map[string]string{
 	"reloader_reload_executed_total":           "COUNTER 2",
 	"reroll_change_to_patch_seconds":           "HISTOGRAM 1",
-	"reroll_changes_total":                     "COUNTER 16",
+	"reroll_changes_total":                     fmt.Sprint("COUNTER ", 4*len(reloader.Sources)),
 	"reroll_coalesced_changes_total":           "COUNTER 1",
 	"reroll_config_reads_total":                "COUNTER 2",
 	"reroll_dead_letters":                      fmt.Sprint("GAUGE ", len(reloader.DeadLetterReasons)),

@@ -56,25 +56,11 @@ func (l Limits) withDefaults() Limits {
 
 // Options say how hints are made.
 type Options struct {
-	// Cluster and Received are copied into every hint.
+	// Cluster, Received and Source are copied into every hint.
 	Cluster  string
 	Received time.Time
-	// Source is copied into every hint; empty means reloader.SourceAudit.
-	Source reloader.Source
-	Limits Limits
-}
-
-func (o Options) withDefaults() Options {
-	o.Limits, o.Source = o.Limits.withDefaults(), cmp.Or(o.Source, reloader.SourceAudit)
-	return o
-}
-
-// advice says how to send smaller bodies.
-func (o Options) advice() string {
-	if o.Source == reloader.SourceAudit {
-		return "lower --audit-webhook-batch-max-size"
-	}
-	return "make the shipper send smaller requests"
+	Source   reloader.Source
+	Limits   Limits
 }
 
 // Result is what a body held. Received equals the number of hints and of all skipped events together.

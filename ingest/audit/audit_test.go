@@ -14,7 +14,9 @@ import (
 
 var received = time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC)
 
-func options() Options { return Options{Cluster: "prod", Received: received} }
+func options() Options {
+	return Options{Cluster: "prod", Received: received, Source: reloader.SourceAudit}
+}
 
 func list(items ...string) string {
 	return `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[` + strings.Join(items, ",") + "]}\n"
@@ -282,7 +284,7 @@ func TestLimits(t *testing.T) {
 		items  []string
 		want   string
 	}{
-		"items":   {Limits{MaxItems: 2}, []string{"{}", "{}", "{}"}, "more than 2 events; lower --audit-webhook-batch-max-size"},
+		"items":   {Limits{MaxItems: 2}, []string{"{}", "{}", "{}"}, "more than 2 events"},
 		"hints":   {Limits{MaxHints: 1}, []string{item(t), item(t), other}, "more than 1 different changes"},
 		"reached": {Limits{MaxItems: 3, MaxHints: 2, MaxEventBytes: 1000}, []string{item(t), other, item(t)}, ""},
 	} {

@@ -30,13 +30,14 @@ type hintKey struct {
 }
 
 func newBatch(opts Options) *batch {
-	return &batch{Result: Result{Skipped: map[Skip]int{}}, opts: opts.withDefaults(), index: map[hintKey]int{}}
+	opts.Limits = opts.Limits.withDefaults()
+	return &batch{Result: Result{Skipped: map[Skip]int{}}, opts: opts, index: map[hintKey]int{}}
 }
 
 // count counts one more event, unless there are too many.
 func (b *batch) count() error {
 	if b.Received == b.opts.Limits.MaxItems {
-		return fmt.Errorf("%w: it holds more than %d events; %s", ErrTooLarge, b.Received, b.opts.advice())
+		return fmt.Errorf("%w: it holds more than %d events", ErrTooLarge, b.Received)
 	}
 	b.Received++
 	return nil
@@ -70,7 +71,7 @@ func (b *batch) add(e *event) error {
 		return b.skip(SkipRepeated)
 	}
 	if len(b.Hints) == b.opts.Limits.MaxHints {
-		return fmt.Errorf("%w: it holds more than %d different changes; %s", ErrTooLarge, len(b.Hints), b.opts.advice())
+		return fmt.Errorf("%w: it holds more than %d different changes", ErrTooLarge, len(b.Hints))
 	}
 	b.index[key] = len(b.Hints)
 	b.Hints = append(b.Hints, h)

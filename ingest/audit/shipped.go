@@ -210,7 +210,7 @@ func (d *shipped) inflate(zipped []byte) ([]byte, error) {
 	d.inflated += len(plain)
 	switch {
 	case d.inflated > all:
-		return nil, fmt.Errorf("%w: its records are longer than %d bytes when decompressed; %s", ErrTooLarge, all, d.opts.advice())
+		return nil, fmt.Errorf("%w: its records are longer than %d bytes when decompressed", ErrTooLarge, all)
 	case err == nil && len(plain) > one:
 		return nil, fmt.Errorf("record longer than %d bytes", one)
 	}

@@ -162,8 +162,8 @@ func TestShippedBodiesThatAreBad(t *testing.T) {
 		"array that is cut": {"[" + a + ",", Limits{}, ErrMalformed, "incomplete"},
 		"cut in one line":   {a[:200], Limits{}, ErrMalformed, "incomplete"},
 		"cut between lines": {"{\n \"level\":\n", Limits{}, ErrMalformed, "incomplete"},
-		"too many events":   {"[{},{},{}]", Limits{MaxItems: 2}, ErrTooLarge, "shipper"},
-		"too many configs":  {a + shippedEvent(t, "b"), Limits{MaxHints: 1}, ErrTooLarge, "shipper"},
+		"too many events":   {"[{},{},{}]", Limits{MaxItems: 2}, ErrTooLarge, "more than 2 events"},
+		"too many configs":  {a + shippedEvent(t, "b"), Limits{MaxHints: 1}, ErrTooLarge, "more than 1 different changes"},
 		"bomb":              {firehose(zipped(strings.Repeat(" ", 10_000))), Limits{MaxInflatedBytes: 9_999}, ErrTooLarge, "decompressed"},
 		"many small bombs":  {firehose(zipped(a), zipped(a), zipped(a)), Limits{MaxInflatedBytes: 2 * len(a)}, ErrTooLarge, "decompressed"},
 	} {

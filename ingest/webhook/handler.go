@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/reroll-dev/reroll/ingest/audit"
@@ -25,13 +27,17 @@ type handler struct {
 	refusals rate.Sometimes
 }
 
-// routes has one route for API servers and one for shippers. Paths are matched as they are: nothing cleans them, since that would redirect.
+// routes mounts the routes. Paths are matched as they are: nothing cleans them, since that would redirect.
 func (h *handler) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Post("/v1/audit/{cluster}", h.answer(h.post(auditRoute(h.opts))))
-	r.Post("/v1/shipped/{cluster}", h.answer(h.post(shippedRoute(h.opts))))
+	var paths []string
+	for _, to := range routes {
+		to.limits, to.limit, to.turn = h.opts.Limits, newLimiter(h.opts.Limits, to.atOnce), semaphore.NewWeighted(1)
+		r.Post(to.path, h.answer(h.post(&to)))
+		paths = append(paths, strings.Replace(to.path, "{cluster}", "CLUSTER", 1))
+	}
 	r.NotFound(h.answer(func(*http.Request) (string, *refusal) {
-		return "", refuse(http.StatusNotFound, "no such path; set the server of the audit webhook's kubeconfig to https://HOST:PORT/v1/audit/CLUSTER")
+		return "", refuse(http.StatusNotFound, "no such path; check the server of the audit webhook's kubeconfig: its path must be "+strings.Join(paths, " or "))
 	}))
 	r.MethodNotAllowed(h.answer(func(*http.Request) (string, *refusal) {
 		return "", refuse(http.StatusMethodNotAllowed, "only POST is allowed here")
@@ -106,7 +112,7 @@ func (h *handler) take(r *http.Request, to *route, cluster string, started time.
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), min(budget, senderPatience-h.opts.Now().Sub(started)))
 	defer cancel()
-	result, err := to.decode(ctx, body, r.Header.Get("Content-Encoding"), audit.Options{
+	result, err := to.unpack(ctx, body, r.Header.Get("Content-Encoding"), audit.Options{
 		Cluster: cluster, Received: started, Source: to.source, Limits: h.opts.Limits.Decode,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,6 +50,17 @@ func TestAcceptedBodyIsStored(t *testing.T) {
 				t.Error("the skipped event is not counted by its reason")
 			}
 		})
+	}
+}
+
+// TestRoutesAreDocumented: Sources names the path of each route.
+func TestRoutesAreDocumented(t *testing.T) {
+	for _, to := range routes {
+		if !slices.ContainsFunc(reloader.Sources, func(i reloader.SourceInfo) bool {
+			return i.Source == to.source && strings.Contains(i.Says, "`"+to.path+"`")
+		}) {
+			t.Errorf("reloader.Sources does not say that %s posts to %s", to.source, to.path)
+		}
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 type Limits struct {
 	// BodyBytes is how long a body may be, and how long all bodies of one route that are read and stored at a time may be together. The default
 	// covers 400 events, the API server's default, of 100 KiB, at which it truncates if told to. More are answered with 503. A body of
-	// unknown length counts as the longest, and a short one as a 64th of this, or a 16th if it was shipped, which bounds their number too.
+	// unknown length counts as the longest, and a short one as a part of this, which bounds their number too.
 	BodyBytes int64
-	// InflatedBytes is how long a compressed body of the shipped route may be when it is not.
+	// InflatedBytes is how long a compressed body may be when it is not.
 	InflatedBytes int64
 	// Decode bounds what a body may hold.
 	Decode audit.Limits

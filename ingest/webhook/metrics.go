@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/reroll-dev/reroll/ingest/audit"
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // resultHint is the result of an event that became a hint; all other results are of type audit.Skip.
@@ -46,7 +45,7 @@ func newMetrics(o Options) *metrics {
 	m := &metrics{
 		requests: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_ingest_requests_total",
-			Help: "Requests to the audit webhook and with shipped audit logs, by the status they were answered with.",
+			Help: "Requests to the ingest server, by the status they were answered with.",
 		}, []string{"cluster", "code"}),
 		events: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_ingest_events_total",
@@ -54,7 +53,7 @@ func newMetrics(o Options) *metrics {
 		}, []string{"cluster", "result"}),
 		hints: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_ingest_hints_total",
-			Help: "Hints that the audit webhook and shipped audit logs have brought and that are stored.",
+			Help: "Hints of requests to the ingest server that are stored.",
 		}, []string{"cluster"}),
 		inFlight: to.NewGauge(prometheus.GaugeOpts{
 			Name: "reroll_ingest_requests_in_flight",
@@ -64,7 +63,7 @@ func newMetrics(o Options) *metrics {
 		duration: to.NewHistogramVec(latency("reroll_ingest_request_duration_seconds",
 			"Time from the head of a request until its answer, however that was."), []string{"cluster"}),
 		age: to.NewHistogramVec(latency("reroll_ingest_event_age_seconds",
-			"Age of the hints in a body when it came, since their requests ended: how long the API server, or who ships its log, had them."), []string{"cluster", "source"}),
+			"Age of the hints in a body when it came, since their requests ended: how long their sender had them."), []string{"cluster", "source"}),
 		lastEvent: to.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "reroll_ingest_last_event_timestamp_seconds",
 			Help: "When a body with audit events was last taken; 0 if none has been.",
@@ -141,8 +140,8 @@ func (m *metrics) label(cluster string) string {
 	for _, skip := range append([]audit.Skip{resultHint}, audit.Skips...) {
 		m.events.WithLabelValues(cluster, string(skip))
 	}
-	for _, source := range []reloader.Source{reloader.SourceAudit, reloader.SourceShipped} {
-		m.age.WithLabelValues(cluster, string(source))
+	for _, to := range routes {
+		m.age.WithLabelValues(cluster, string(to.source))
 	}
 	m.hints.WithLabelValues(cluster)
 	m.duration.WithLabelValues(cluster)

@@ -20,42 +20,36 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// How many bodies of each route are taken at a time. Shippers that catch up keep no API server waiting.
-const (
-	auditAtOnce   = 64
-	shippedAtOnce = 16
-)
-
-// route is what differs between the audit webhook and shipped audit logs.
+// route is a path of the server, and how its bodies are taken.
 type route struct {
+	path   string
 	source reloader.Source
-	parse  func([]byte, audit.Options) (audit.Result, error)
-	limits Limits
-	limit  limiter
+	decode func([]byte, audit.Options) (audit.Result, error)
 	media  []string
-	// encodings are those that are unpacked, one body at a time: turn is that of the one.
+	// encodings are those that are unpacked, one body at a time.
 	encodings []string
-	turn      *semaphore.Weighted
+	// atOnce is how many bodies are taken at a time. Shippers that catch up keep no API server waiting.
+	atOnce int64
 	// smaller says how to make bodies shorter.
 	smaller string
+
+	// What follows belongs to one server: turn is that of the body that is unpacked.
+	limits Limits
+	limit  limiter
+	turn   *semaphore.Weighted
 }
 
-func auditRoute(o Options) *route {
-	return &route{
-		source: reloader.SourceAudit, parse: audit.Decode, limits: o.Limits, limit: newLimiter(o.Limits, auditAtOnce),
-		media:   []string{"application/json"},
-		smaller: "use the audit level Metadata, reduce --audit-webhook-batch-max-size, or set --audit-webhook-truncate-enabled",
-	}
-}
-
-func shippedRoute(o Options) *route {
-	return &route{
-		source: reloader.SourceShipped, parse: audit.DecodeShipped, limits: o.Limits, limit: newLimiter(o.Limits, shippedAtOnce),
-		media:     []string{"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl"},
-		encodings: []string{"gzip", "deflate"}, turn: semaphore.NewWeighted(1),
-		smaller: "make the shipper send smaller requests",
-	}
-}
+// routes are the paths of the server, one for each source that posts to it.
+var routes = []route{{
+	path: "/v1/audit/{cluster}", source: reloader.SourceAudit, decode: audit.Decode, atOnce: 64,
+	media:   []string{"application/json"},
+	smaller: "reduce --audit-webhook-batch-max-size, use the audit level Metadata, or set --audit-webhook-truncate-enabled",
+}, {
+	path: "/v1/shipped/{cluster}", source: reloader.SourceShipped, decode: audit.DecodeShipped, atOnce: 16,
+	media:     []string{"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl"},
+	encodings: []string{"gzip", "deflate"},
+	smaller:   "make the shipper send smaller requests",
+}}
 
 // checkHead checks how the body is written and how long it is.
 func (to *route) checkHead(r *http.Request) *refusal {
@@ -88,9 +82,9 @@ func (to *route) read(r *http.Request) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decode unpacks and decodes a body. Shipped ones, which can take far more memory than their length, take turns.
-func (to *route) decode(ctx context.Context, body []byte, encoding string, o audit.Options) (audit.Result, error) {
-	if to.turn != nil {
+// unpack unpacks and decodes a body. Those that may be encoded, which can take far more memory than their length, take turns.
+func (to *route) unpack(ctx context.Context, body []byte, encoding string, o audit.Options) (audit.Result, error) {
+	if len(to.encodings) > 0 {
 		if to.turn.Acquire(ctx, 1) != nil {
 			return audit.Result{}, errBusy
 		}
@@ -100,7 +94,7 @@ func (to *route) decode(ctx context.Context, body []byte, encoding string, o aud
 	if err != nil {
 		return audit.Result{}, err
 	}
-	return to.parse(body, o)
+	return to.decode(body, o)
 }
 
 // inflate returns what body is when it is not encoded. It fails with an http.MaxBytesError beyond limit: no bomb is unpacked further.
@@ -130,7 +124,7 @@ func (to *route) unreadable(err error) *refusal {
 	case errors.Is(err, errBusy):
 		return busy(err)
 	case errors.Is(err, audit.ErrTooLarge):
-		return refuse(http.StatusRequestEntityTooLarge, err.Error())
+		return refuse(http.StatusRequestEntityTooLarge, err.Error()+"; "+to.smaller)
 	case errors.Is(err, audit.ErrMalformed):
 		return refuse(http.StatusBadRequest, err.Error())
 	}

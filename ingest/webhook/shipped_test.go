@@ -100,6 +100,7 @@ func TestShippedRefusals(t *testing.T) {
 		"no JSON":           {"hello\n", nil, 400, "not valid JSON"},
 		"bomb":              {bomb, header("Content-Encoding", "gzip"), 413, "longer than 5000"},
 		"too long":          {logLine + strings.Repeat(" ", 2000), nil, 413, "smaller requests"},
+		"too many events":   {"[{},{},{},{}]", nil, 413, "smaller requests"},
 	}
 	stored := &sink{}
 	r := start(t, func(_ *rig, o *Options) {

@@ -43,7 +43,7 @@ type Standing struct {
 	Health      Health    `json:"health" enum:"Healthy,Degraded,Away,Unknown" doc:"The cluster in one word. Degraded: problems says why. Away: its dispatcher has published no status lately. Unknown: it never has."`
 	Problems    []Problem `json:"problems,omitempty" doc:"What is wrong, the worst first. Absent if nothing is."`
 	HoldsBack   []Problem `json:"holdsBack,omitempty" doc:"What holds back all workloads of the cluster or some of them. Absent if nothing does."`
-	Attribution string    `json:"attribution,omitempty" doc:"One sentence about what is known of the author of a change. Absent if that is not known yet." example:"The author of a change is the user in its audit event."`
+	Attribution string    `json:"attribution,omitempty" doc:"One sentence about what is known of the author of a change. Absent if that is not known yet." example:"The author of a change is the user in the event that reported it."`
 }
 
 // OfCluster returns how a cluster stands whose dispatcher has published s; nil if it never has.
@@ -206,7 +206,7 @@ func attribution(s *reloader.ClusterStatus) string {
 	case fed(s, "silent", "refused"):
 		return manager + " while no audit events come."
 	case hears(s):
-		return "The author of a change is the user in its audit event."
+		return "The author of a change is the user in the event that reported it."
 	case fed(s, "waiting"):
 		return ""
 	case s.Source == "watch":
@@ -220,9 +220,9 @@ func fed(s *reloader.ClusterStatus, states ...string) bool {
 	return slices.ContainsFunc(s.Feeds, func(f reloader.FeedStatus) bool { return slices.Contains(states, f.State) })
 }
 
-// hears reports whether audit events have come in since the dispatcher started.
+// hears reports whether hints that name users have come in since the dispatcher started.
 func hears(s *reloader.ClusterStatus) bool {
 	return fed(s, "heard") || slices.ContainsFunc(s.Sources, func(s reloader.SourceStatus) bool {
-		return s.Source == reloader.SourceAudit || s.Source == reloader.SourceShipped
+		return slices.ContainsFunc(reloader.Sources, func(i reloader.SourceInfo) bool { return i.Source == s.Source && i.Users })
 	})
 }

@@ -29,7 +29,7 @@ func TestOfCluster(t *testing.T) {
 		author     string
 	}{
 		"all is well":          {func(*reloader.ClusterStatus) {}, Healthy, "", "", "the audit feed is not set up"},
-		"a feed that is heard": {feed("heard"), Healthy, "", "", "the user in its audit event"},
+		"a feed that is heard": {feed("heard"), Healthy, "", "", "the user in the event"},
 		"no word yet":          {feed("waiting"), Healthy, "", "", ""},
 		"silent feed":          {feed("silent"), Degraded, "No audit events come from the API server at 10.0.0.1:6443.", "reroll audit check", "while no audit events come"},
 		"a policy without Secrets": {func(s *reloader.ClusterStatus) {
