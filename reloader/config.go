@@ -26,16 +26,17 @@ type ConfigKindInfo struct {
 	// Group, Version and Resource are where the API server serves it.
 	Group, Version, Resource string
 	// Told is the resource of that group whose updates report new content, without a name: the content is not in the cluster. It is empty for a kind
-	// whose objects have their content.
+	// whose objects have their content. Reports need a reader of their own, in kube/configs.go.
 	Told string
+	// Content are the fields that hold the content: of the object, or of what is Told.
+	Content []string
 }
 
-// ConfigKindTable describes every kind, in the order of display. A kind of a group may not be installed. kube/configs.go reads those that are not made
-// like a ConfigMap, and references are in workload/references.go.
+// ConfigKindTable describes every kind, in the order of display. A kind of a group may not be installed. References are in workload/references.go.
 var ConfigKindTable = []ConfigKindInfo{
-	{Kind: ConfigMap, Version: "v1", Resource: "configmaps"},
-	{Kind: Secret, Version: "v1", Resource: "secrets"},
-	{Kind: SecretProviderClass, Group: "secrets-store.csi.x-k8s.io", Version: "v1", Resource: "secretproviderclasses", Told: "secretproviderclasspodstatuses"},
+	{Kind: ConfigMap, Version: "v1", Resource: "configmaps", Content: []string{"data", "binaryData"}},
+	{Kind: Secret, Version: "v1", Resource: "secrets", Content: []string{"data"}},
+	{Kind: SecretProviderClass, Group: "secrets-store.csi.x-k8s.io", Version: "v1", Resource: "secretproviderclasses", Told: "secretproviderclasspodstatuses", Content: []string{"status"}},
 }
 
 // ConfigKinds lists every kind in that order.
@@ -62,7 +63,7 @@ func (k ConfigKind) External() bool { return k.Info().Told != "" }
 // TellingResource returns the resource whose writes report new content.
 func (of ConfigKindInfo) TellingResource() string { return cmp.Or(of.Told, of.Resource) }
 
-// Config names a ConfigMap, Secret or SecretProviderClass inside one cluster. An empty Name stands for every config of Kind in Namespace, which only
+// Config names an object of one of these kinds inside one cluster. An empty Name stands for every config of Kind in Namespace, which only
 // a Hint may say.
 type Config struct {
 	Cluster   string     `json:"cluster,omitempty" doc:"The cluster that owns the config, if it is not the one of the record."`

@@ -42,6 +42,20 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
+// TestEveryKindHasContent: the API server or a report has the content in some field. Keys of a digest start with its name and a dot.
+func TestEveryKindHasContent(t *testing.T) {
+	for _, of := range reloader.ConfigKindTable {
+		if len(of.Content) == 0 {
+			t.Errorf("%s has no content fields", of.Kind)
+		}
+		for _, field := range of.Content {
+			if field == "" || field == "metadata" || strings.Contains(field, ".") {
+				t.Errorf("%s: %q cannot be a field that holds content", of.Kind, field)
+			}
+		}
+	}
+}
+
 func TestWorkloadRefValidate(t *testing.T) {
 	good := reloader.WorkloadRef{Kind: "Deployment", Namespace: "ns", Name: "app.v1"}
 	if err := good.Validate(); err != nil {

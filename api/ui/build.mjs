@@ -8,8 +8,10 @@ import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const src = (...p) => join(here, 'src', ...p);
+const api = JSON.parse(await readFile(join(here, '..', 'openapi.json'), 'utf8'));
 const common = {
   bundle: true,
+  define: { configKinds: JSON.stringify(api.components.schemas.Config.properties.kind.enum) },
   jsx: 'automatic',
   jsxImportSource: 'preact',
   logLevel: 'warning',

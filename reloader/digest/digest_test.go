@@ -35,6 +35,40 @@ func secret(data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Data: data}
 }
 
+// ofFields returns the content of a made-up kind.
+func ofFields(t *testing.T, text string) digest.Content {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	table, kinds := reloader.ConfigKindTable, reloader.ConfigKinds
+	defer func() { reloader.ConfigKindTable, reloader.ConfigKinds = table, kinds }()
+	reloader.ConfigKindTable = []reloader.ConfigKindInfo{{Kind: "AppConfig", Content: []string{"spec", "other"}}}
+	reloader.ConfigKinds = []reloader.ConfigKind{"AppConfig"}
+	return digest.OfFields(reloader.Config{Kind: "AppConfig", Namespace: "ns", Name: "x"}, object)
+}
+
+// TestDigestOfFields: what is not content, and how it is written, does not count.
+func TestDigestOfFields(t *testing.T) {
+	r := ring(t, key(1))
+	want := r.Digest(ofFields(t, `{"spec": {"a": {"x": 1, "y": [true]}, "b": "<"}}`))
+	for name, text := range map[string]string{
+		"another order":   `{"spec": {"b": "\u003c", "a": {"y": [true], "x": 1}}}`,
+		"a status":        `{"spec": {"a": {"x": 1, "y": [true]}, "b": "<"}, "status": {"ready": true}, "metadata": {"generation": 2}}`,
+		"an empty field":  `{"spec": {"a": {"x": 1, "y": [true]}, "b": "<"}, "other": {}}`,
+		"a field of null": `{"spec": {"a": {"x": 1, "y": [true]}, "b": "<"}, "other": null}`,
+	} {
+		if got := r.Digest(ofFields(t, text)); !got.Equal(want) {
+			t.Errorf("%s changes the digest", name)
+		}
+	}
+	changed := digest.Diff(want, r.Digest(ofFields(t, `{"spec": {"a": {"x": 2, "y": [true]}, "b": "<"}, "other": {"a": 1}}`)))
+	if diff := cmp.Diff([]reloader.KeyChange{{Key: "other.a", Op: reloader.KeyAdded}, {Key: "spec.a", Op: reloader.KeyChanged}}, changed); diff != "" {
+		t.Errorf("changed keys (-want +got):\n%s", diff)
+	}
+}
+
 func TestDigestTellsContentsApart(t *testing.T) {
 	named := func(namespace, name string) *corev1.ConfigMap {
 		cm := configMap(map[string]string{"a": "1"}, nil)
@@ -54,6 +88,28 @@ func TestDigestTellsContentsApart(t *testing.T) {
 		"data and binary of one key each": digest.OfConfigMap(configMap(map[string]string{"a": "1"}, map[string][]byte{"b": []byte("2")})),
 		"objects":                         digest.OfProviderClass("ns", "x", map[string]string{"a": "1"}),
 		"no objects":                      digest.OfProviderClass("ns", "x", nil),
+	}
+	fields := map[string]string{
+		"no fields":                    `{}`,
+		"a field":                      `{"spec": {"a": "1"}}`,
+		"a number":                     `{"spec": {"a": 1}}`,
+		"null":                         `{"spec": {"a": null}}`,
+		"the empty key":                `{"spec": {"": "1"}}`,
+		"a field without keys":         `{"spec": "1"}`,
+		"an empty text":                `{"spec": ""}`,
+		"a list":                       `{"spec": ["1"]}`,
+		"two fields":                   `{"spec": {"a": "1", "b": "2"}}`,
+		"one that holds two":           `{"spec": {"a": {"a": "1", "b": "2"}}}`,
+		"a key with a dot":             `{"spec": {"a.b": "2"}}`,
+		"an object in a field":         `{"spec": {"a": {"b": "2"}}}`,
+		"the same key of another":      `{"other": {"a": "1"}}`,
+		"the same key of both":         `{"spec": {"a": "1"}, "other": {"a": "1"}}`,
+		"a text that looks like JSON":  `{"spec": {"a": "\"1\""}}`,
+		"a text that looks like two":   `{"spec": {"a": "1\",\"b\":\"2"}}`,
+		"a text that looks like a map": `{"spec": {"a": "{\"b\":\"2\"}"}}`,
+	}
+	for name, text := range fields {
+		contents["other kind: "+name] = ofFields(t, text)
 	}
 	r := ring(t, key(1))
 	seen := map[string]string{}

@@ -103,7 +103,7 @@ func sum(k Key, id string, c Content) reloader.Digest {
 		return reloader.Digest{}
 	}
 	whole := newSigner(k, wholeConfig, c.config)
-	keys := make(map[string]string, len(c.data)+len(c.secret)+len(c.binary)+len(c.objects))
+	keys := map[string]string{}
 	c.Each(func(s Section, key string, value []byte) {
 		whole.entry(s, key, value)
 		one := newSigner(k, singleKey, c.config)

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,7 +43,7 @@ func (c *Cluster) Meta(ctx context.Context, config reloader.Config) (live.Meta, 
 	if err != nil {
 		return live.Meta{}, err
 	}
-	return c.metaOf(&obj.ObjectMeta), nil
+	return c.metaOf(config.Kind, obj), nil
 }
 
 // Get reads a config with its content.
@@ -52,15 +54,24 @@ func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object,
 		if err != nil {
 			return live.Object{}, err
 		}
-		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfConfigMap(obj)}, nil
+		return live.Object{Meta: c.metaOf(config.Kind, obj), Content: digest.OfConfigMap(obj)}, nil
 	case reloader.Secret:
 		obj, err := c.client.CoreV1().Secrets(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
 		if err != nil {
 			return live.Object{}, err
 		}
-		return live.Object{Meta: c.metaOf(&obj.ObjectMeta), Content: digest.OfSecret(obj)}, nil
+		return live.Object{Meta: c.metaOf(config.Kind, obj), Content: digest.OfSecret(obj)}, nil
+	case reloader.SecretProviderClass:
+		return c.providerClass(ctx, config)
 	}
-	return c.providerClass(ctx, config)
+	if of := config.Kind.Info(); of.Told != "" || len(of.Content) == 0 {
+		return live.Object{}, fmt.Errorf("read %s: nothing reads the content of this kind", config)
+	}
+	obj, err := c.dynamic.Resource(resourceOf(config.Kind)).Namespace(config.Namespace).Get(ctx, config.Name, metav1.GetOptions{})
+	if err != nil {
+		return live.Object{}, err
+	}
+	return live.Object{Meta: c.metaOf(config.Kind, obj), Content: digest.OfFields(config, obj.Object)}, nil
 }
 
 // List returns the configs of a kind in a namespace, each with its metadata; none if the API server does not serve the kind.
@@ -70,8 +81,8 @@ func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace 
 		return c.metadata.Resource(resourceOf(kind)).Namespace(namespace).List(ctx, o)
 	})
 	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
-		o := &obj.(*metav1.PartialObjectMetadata).ObjectMeta
-		found[reloader.Config{Kind: kind, Namespace: namespace, Name: o.Name}] = c.metaOf(o)
+		o := obj.(*metav1.PartialObjectMetadata)
+		found[reloader.Config{Kind: kind, Namespace: namespace, Name: o.Name}] = c.metaOf(kind, o)
 		return nil
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -81,15 +92,15 @@ func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace 
 }
 
 // metaOf keeps of an object's metadata what decisions need. Other annotations are dropped: one of them holds the whole content.
-func (c *Cluster) metaOf(o *metav1.ObjectMeta) live.Meta {
-	kept := maps.Clone(o.Annotations)
+func (c *Cluster) metaOf(kind reloader.ConfigKind, o metav1.Object) live.Meta {
+	kept := maps.Clone(o.GetAnnotations())
 	maps.DeleteFunc(kept, func(key, _ string) bool { return !c.options.KeepAnnotation(key) })
-	manager, written := dataManager(o.ManagedFields)
+	manager, written := dataManager(kind, o.GetManagedFields())
 	selector := c.options.ResourceSelector
 	return live.Meta{
-		UID: string(o.UID), ResourceVersion: o.ResourceVersion, Created: o.CreationTimestamp.Time, Annotations: kept, Labels: o.Labels,
-		DataManager: manager, DataWritten: written, Written: lastWritten(o.ManagedFields),
-		Unselected: selector != nil && !selector.Matches(labels.Set(o.Labels)),
+		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(), Created: o.GetCreationTimestamp().Time, Annotations: kept, Labels: o.GetLabels(),
+		DataManager: manager, DataWritten: written, Written: lastWritten(o.GetManagedFields()),
+		Unselected: selector != nil && !selector.Matches(labels.Set(o.GetLabels())),
 	}
 }
 
@@ -103,12 +114,12 @@ func lastWritten(entries []metav1.ManagedFieldsEntry) (written time.Time) {
 	return written
 }
 
-// dataManager returns the field manager that last wrote data, and when, by the second. Of several within the same second none is named. A manager has
-// one time for all that it wrote.
-func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written time.Time) {
+// dataManager returns the field manager that last wrote data of a config, and when, by the second. Of several within the same second none is named. A
+// manager has one time for all that it wrote.
+func dataManager(kind reloader.ConfigKind, entries []metav1.ManagedFieldsEntry) (manager string, written time.Time) {
 	for _, e := range entries {
 		switch {
-		case e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" || !ownsData(e.FieldsV1.GetRawBytes()):
+		case e.FieldsV1 == nil || e.Time == nil || e.Subresource != "" && !kind.External() || !ownsData(kind, e.FieldsV1.GetRawBytes()):
 		case e.Time.After(written):
 			manager, written = e.Manager, e.Time.Time
 		case e.Time.Time.Equal(written) && e.Manager != manager:
@@ -118,12 +129,13 @@ func dataManager(entries []metav1.ManagedFieldsEntry) (manager string, written t
 	return manager, written
 }
 
-// ownsData reports whether managed fields have data of the object itself. An annotation may be called data, too; most entries do not even look like
-// it and are not decoded.
-func ownsData(fields []byte) bool {
-	if !bytes.Contains(fields, []byte(`"f:data"`)) && !bytes.Contains(fields, []byte(`"f:binaryData"`)) {
+// ownsData reports whether managed fields have content of the object itself. An annotation may have the name of a content field, too; most entries do
+// not even look like it and are not decoded.
+func ownsData(kind reloader.ConfigKind, fields []byte) bool {
+	content := kind.Info().Content
+	if !slices.ContainsFunc(content, func(field string) bool { return bytes.Contains(fields, []byte(`"f:`+field+`"`)) }) {
 		return false
 	}
 	var own map[string]json.RawMessage
-	return json.Unmarshal(fields, &own) == nil && (own["f:data"] != nil || own["f:binaryData"] != nil)
+	return json.Unmarshal(fields, &own) == nil && slices.ContainsFunc(content, func(field string) bool { return own["f:"+field] != nil })
 }

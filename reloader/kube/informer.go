@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -104,7 +104,7 @@ func (c *connection) feed(
 
 // follow reports the metadata of what an informer watches to a handler until ctx ends. It returns once all that existed was reported.
 func (c *connection) follow(ctx context.Context, what string, informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
-	has, _, err := c.feed(informer, slimMeta(dataManager), handler, false, what)
+	has, _, err := c.feed(informer, slimMeta(reloader.ConfigMap), handler, false, what)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", what, err)
 	}
@@ -136,12 +136,12 @@ func last[T any](obj any) (o T, ok bool) {
 	return o, ok
 }
 
-// slimMeta returns what keeps of metadata the name and version, and which manager wrote it when, as far as writer knows.
-func slimMeta(writer func([]metav1.ManagedFieldsEntry) (string, time.Time)) cache.TransformFunc {
+// slimMeta returns what keeps of the metadata of a kind the name and version, and which manager wrote the content when.
+func slimMeta(kind reloader.ConfigKind) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		o := obj.(*metav1.PartialObjectMetadata)
 		slim := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion}}
-		if manager, at := writer(o.ManagedFields); !at.IsZero() {
+		if manager, at := dataManager(kind, o.ManagedFields); !at.IsZero() {
 			written := metav1.NewTime(at)
 			slim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Time: &written}}
 		}

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"maps"
@@ -63,7 +62,7 @@ func (c *Cluster) providerClass(ctx context.Context, config reloader.Config) (li
 	if err != nil {
 		return live.Object{}, err
 	}
-	obj := live.Object{Meta: c.metaOf(&class.ObjectMeta)}
+	obj := live.Object{Meta: c.metaOf(config.Kind, class)}
 	obj.ResourceVersion, obj.DataManager, obj.DataWritten, obj.Unproven = "none", "", time.Time{}, true
 	if len(statuses) == 0 {
 		if class.Name == "" {
@@ -127,7 +126,7 @@ func (c *Cluster) podStatuses(ctx context.Context, config reloader.Config) (foun
 func readPodStatus(u *unstructured.Unstructured) podStatus {
 	s := podStatus{uid: string(u.GetUID()), version: u.GetResourceVersion(), updated: u.GetGeneration() > 1, labels: u.GetLabels(), objects: map[string]string{}}
 	s.order, _ = strconv.ParseUint(s.version, 10, 64)
-	if s.manager, s.at = statusWriter(u.GetManagedFields()); s.at.IsZero() {
+	if s.manager, s.at = dataManager(reloader.SecretProviderClass, u.GetManagedFields()); s.at.IsZero() {
 		s.at = u.GetCreationTimestamp().UTC()
 	}
 	list, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "objects")
@@ -141,14 +140,4 @@ func readPodStatus(u *unstructured.Unstructured) podStatus {
 		s.objects[strings.ToValidUTF8(id, "?")], _ = fields["version"].(string)
 	}
 	return s
-}
-
-// statusWriter returns the field manager that last wrote a status, and when; zero if none did.
-func statusWriter(entries []metav1.ManagedFieldsEntry) (manager string, at time.Time) {
-	for _, e := range entries {
-		if e.Time != nil && e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(`"f:status"`)) && e.Time.After(at) {
-			manager, at = e.Manager, e.Time.UTC()
-		}
-	}
-	return manager, at
 }

@@ -51,10 +51,7 @@ func (c *Cluster) WatchConfigs(ctx context.Context, touched func(Touch)) error {
 // watchConfigs watches one kind. For SecretProviderClasses these are the PodStatuses, of which only updates are rotations. Metadata does not
 // say which class one is about, so that a touch is about every class of the namespace.
 func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, namespace string, touched func(Touch)) (cache.InformerSynced, error) {
-	classes, writer := kind.External(), dataManager
-	if classes {
-		writer = statusWriter
-	}
+	classes := kind.External()
 	tell := func(obj any, verb reloader.Verb) {
 		o, ok := last[*metav1.PartialObjectMetadata](obj)
 		if !ok {
@@ -93,7 +90,7 @@ func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, na
 	}
 	resource := tellingResource(kind)
 	informer := c.metadataInformer(resource, namespace, c.options.Scope.narrow)
-	has, failed, err := c.feed(informer, slimMeta(writer), handler, classes, resource.Resource)
+	has, failed, err := c.feed(informer, slimMeta(kind), handler, resource.Group != "", resource.Resource)
 	if err != nil {
 		return nil, err
 	}

@@ -41,20 +41,19 @@ func (r *Reference) OnlyPulls() bool {
 	return len(r.Uses) > 0 && !slices.ContainsFunc(r.Uses, others)
 }
 
-// references returns every config that spec refers to. References outside the template, such as the pull secrets of its service
-// account, is not followed.
-func references(namespace string, spec *corev1.PodSpec) reloader.ByConfig[*Reference] {
-	c := collector{namespace: namespace, spec: spec}
+// references returns every config that template refers to. References outside the template, such as the pull secrets of its service
+// account, are not followed.
+func references(namespace string, template *corev1.PodTemplateSpec) reloader.ByConfig[*Reference] {
+	spec := &template.Spec
+	c := collector{namespace: namespace, containers: slices.Concat(spec.Containers, spec.InitContainers)}
 	for _, s := range spec.ImagePullSecrets {
 		c.use(reloader.Secret, s.Name, reloader.Use{How: UseImagePullSecret})
 	}
 	for i := range spec.Volumes {
 		c.volume(&spec.Volumes[i])
 	}
-	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		for i := range containers {
-			c.variables(&containers[i])
-		}
+	for i := range c.containers {
+		c.variables(&c.containers[i])
 	}
 	for _, r := range c.found.All() {
 		r.RequiredKeys = sorted(r.RequiredKeys)
@@ -62,11 +61,12 @@ func references(namespace string, spec *corev1.PodSpec) reloader.ByConfig[*Refer
 	return c.found
 }
 
-// collector walks one pod spec.
+// collector walks one pod template.
 type collector struct {
 	namespace string
-	spec      *corev1.PodSpec
-	found     reloader.ByConfig[*Reference]
+	// containers are the regular ones and then the init containers.
+	containers []corev1.Container
+	found      reloader.ByConfig[*Reference]
 }
 
 // use adds one use of a config and returns the reference; nil if no config can have that name. It joins u to the use of the same field and
@@ -176,12 +176,10 @@ func (c *collector) files(volume string, kind reloader.ConfigKind, name, how str
 // mounts notes a config that becomes a volume: one use for each mount, or one without a container if there is none. keys returns
 // the keys that a mount shows; the zero mount shows the whole volume.
 func (c *collector) mounts(volume string, kind reloader.ConfigKind, name, how string, keys func(corev1.VolumeMount) []string) (r *Reference, mounted bool) {
-	for _, containers := range [][]corev1.Container{c.spec.Containers, c.spec.InitContainers} {
-		for i := range containers {
-			for _, m := range containers[i].VolumeMounts {
-				if m.Name == volume {
-					r, mounted = c.use(kind, name, reloader.Use{How: how, Container: containers[i].Name, Keys: keys(m), SubPath: m.SubPath != "" || m.SubPathExpr != ""}), true
-				}
+	for i := range c.containers {
+		for _, m := range c.containers[i].VolumeMounts {
+			if m.Name == volume {
+				r, mounted = c.use(kind, name, reloader.Use{How: how, Container: c.containers[i].Name, Keys: keys(m), SubPath: m.SubPath != "" || m.SubPathExpr != ""}), true
 			}
 		}
 	}

@@ -29,7 +29,7 @@ type Template struct {
 	Containers []Container
 	// Init are the names of the init containers in their order, sidecars among them.
 	Init []string
-	// References has every ConfigMap and Secret that the template refers to, wherever it does.
+	// References has every config that the template refers to, wherever it does.
 	References reloader.ByConfig[*Reference]
 }
 
@@ -113,7 +113,7 @@ func strip(kind, path string, p parts, keep func(string) bool) *Workload {
 			HostNetwork: p.template.Spec.HostNetwork,
 			Containers:  containers(p.template.Spec.Containers),
 			Init:        initNames(p.template.Spec.InitContainers),
-			References:  references(p.meta.Namespace, &p.template.Spec),
+			References:  references(p.meta.Namespace, p.template),
 		},
 	}
 }

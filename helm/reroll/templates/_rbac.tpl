@@ -19,21 +19,29 @@ subjects:
   - {kind: ServiceAccount, name: {{ include "reroll.serviceAccountName" $scope }}, namespace: {{ .root.Release.Namespace }}}
 {{- end -}}
 
+{{/* The kinds of config whose content is in the cluster, as far as they are not ignored. */}}
+{{- define "reroll.configKinds" -}}
+{{- range list (list "" "configmaps") (list "" "secrets") }}
+{{- if not (has (last .) $.S.scope.resourcesToIgnore) }}
+- {group: {{ first . | quote }}, resource: {{ last . }}}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* What may be done where workloads count. Each verb stands with its reason; a dry run gets none that writes. */}}
 {{- define "reroll.rules" -}}
 {{- $write := not .Values.dryRun }}
 {{- $watch := ne .Values.source "audit" }}
-{{- range $resource := list "configmaps" "secrets" }}
-{{- if not (has $resource $.S.scope.resourcesToIgnore) }}
+{{- range include "reroll.configKinds" . | fromYamlArray }}
+{{- $list := or $watch (ne .resource "secrets") $.Values.rbac.listSecrets }}
 # get: read a config's content to compute its digest after a write.
-{{- if or $watch (eq $resource "configmaps") $.Values.rbac.listSecrets }}
+{{- if $list }}
 # list: find what a workload names by a pattern or searches for, what a resync compares, and where the watch begins (metadata only).
 {{- end }}
 {{- if $watch }}
 # watch: see which one is written (metadata only).
 {{- end }}
-- {apiGroups: [""], resources: [{{ $resource }}], verbs: [get{{ if or $watch (eq $resource "configmaps") $.Values.rbac.listSecrets }}, list{{ end }}{{ if $watch }}, watch{{ end }}]}
-{{- end }}
+- {apiGroups: [{{ .group | quote }}], resources: [{{ .resource }}], verbs: [get{{ if $list }}, list{{ end }}{{ if $watch }}, watch{{ end }}]}
 {{- end }}
 {{- if .S.reload.csi }}
 # get: read the annotations of a class.
@@ -154,12 +162,10 @@ subjects:
 
 {{/* What the admission webhook in a process of its own may know: single configs that a workload is marked for. */}}
 {{- define "reroll.admissionRules" -}}
-{{- $kinds := list }}
-{{- range list "configmaps" "secrets" }}
-{{- if not (has . $.S.scope.resourcesToIgnore) }}{{ $kinds = append $kinds . }}{{ end }}
-{{- end -}}
 # get: read the configs of a workload that is being written, to mark it.
-- {apiGroups: [""], resources: [{{ join ", " $kinds }}], verbs: [get]}
+{{- range include "reroll.configKinds" . | fromYamlArray }}
+- {apiGroups: [{{ .group | quote }}], resources: [{{ .resource }}], verbs: [get]}
+{{- end }}
 {{- if .S.reload.csi }}
 # get: read the annotations of a class.
 - {apiGroups: [secrets-store.csi.x-k8s.io], resources: [secretproviderclasses], verbs: [get]}

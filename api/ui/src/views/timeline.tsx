@@ -23,7 +23,7 @@ const tones = [
 ] as const;
 
 const pageSize = 200;
-const kinds = ['ConfigMap', 'Secret', 'SecretProviderClass'];
+declare const configKinds: string[]; // those of the API: the build fills them in
 
 // places are the clusters and namespaces that were ever listed: a filter leaves the others to choose from.
 const places = new Map<string, { cluster: string; namespace: string }>();
@@ -62,7 +62,7 @@ export function Timeline() {
         <Strip />
         <Filters what="changes">
           <PlaceChoice of={[...places.values()]} />
-          <Choice name="Kind" at="kind" options={kinds} />
+          <Choice name="Kind" at="kind" options={configKinds} />
           <Choice name="Outcome" at="tone" options={tones} />
           {[text, tone, narrowed.cluster, narrowed.configKind, narrowed.name, get('namespace')].some(Boolean) && (
             <button type="button" class="plain" onClick={() => amend({ q: '', cluster: '', namespace: '', kind: '', name: '', tone: '' })}>
