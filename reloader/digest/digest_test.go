@@ -44,9 +44,9 @@ func ofFields(t *testing.T, text string) digest.Content {
 	}
 	table, kinds := reloader.ConfigKindTable, reloader.ConfigKinds
 	defer func() { reloader.ConfigKindTable, reloader.ConfigKinds = table, kinds }()
-	reloader.ConfigKindTable = []reloader.ConfigKindInfo{{Kind: "AppConfig", Content: []string{"spec", "other"}}}
-	reloader.ConfigKinds = []reloader.ConfigKind{"AppConfig"}
-	return digest.OfFields(reloader.Config{Kind: "AppConfig", Namespace: "ns", Name: "x"}, object)
+	reloader.ConfigKindTable = []reloader.ConfigKindInfo{{Kind: "MadeUp", Content: []string{"spec", "other"}}}
+	reloader.ConfigKinds = []reloader.ConfigKind{"MadeUp"}
+	return digest.OfFields(reloader.Config{Kind: "MadeUp", Namespace: "ns", Name: "x"}, object)
 }
 
 // TestDigestOfFields: what is not content, and how it is written, does not count.

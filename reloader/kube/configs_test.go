@@ -100,10 +100,10 @@ func withKind(t *testing.T, of reloader.ConfigKindInfo) {
 
 // TestKindOfTheTableAlone: a row of the table is all that it takes to read a custom resource, its fingerprint and who wrote its content.
 func TestKindOfTheTableAlone(t *testing.T) {
-	withKind(t, reloader.ConfigKindInfo{Kind: "AppConfig", Group: "example.com", Version: "v1", Resource: "appconfigs", Content: []string{"spec", "rules"}})
-	config := reloader.Config{Kind: "AppConfig", Namespace: "shop", Name: "web"}
+	withKind(t, reloader.ConfigKindInfo{Kind: "MadeUp", Group: "example.com", Version: "v1", Resource: "madeups", Content: []string{"spec", "rules"}})
+	config := reloader.Config{Kind: "MadeUp", Namespace: "shop", Name: "web"}
 	resource := resourceOf(config.Kind)
-	objects := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "AppConfigList"})
+	objects := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "MadeUpList"})
 	c := newCluster(&connection{dynamic: objects, options: Options{KeepAnnotation: func(key string) bool { return key == "wanted" }}})
 	if _, err := c.Get(t.Context(), config); !apierrors.IsNotFound(err) {
 		t.Errorf("an absent one: %v", err)
@@ -112,7 +112,7 @@ func TestKindOfTheTableAlone(t *testing.T) {
 		return map[string]any{"manager": manager, "time": at, "fieldsType": "FieldsV1", "fieldsV1": fields}
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.com/v1", "kind": "AppConfig",
+		"apiVersion": "example.com/v1", "kind": "MadeUp",
 		"metadata": map[string]any{
 			"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7", "labels": map[string]any{"team": "a"},
 			"annotations": map[string]any{"wanted": "yes", corev1.LastAppliedConfigAnnotation: "the whole content"},
@@ -150,7 +150,7 @@ func TestKindThatNothingReads(t *testing.T) {
 	objects := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	c := newCluster(&connection{dynamic: objects})
 	for _, of := range []reloader.ConfigKindInfo{{}, {Content: []string{"status"}, Told: "reports"}} {
-		of.Kind, of.Group, of.Version, of.Resource = "AppConfig", "example.com", "v1", "appconfigs"
+		of.Kind, of.Group, of.Version, of.Resource = "MadeUp", "example.com", "v1", "madeups"
 		withKind(t, of)
 		if obj, err := c.Get(t.Context(), reloader.Config{Kind: of.Kind, Namespace: "shop", Name: "web"}); err == nil || len(objects.Actions()) > 0 {
 			t.Errorf("%+v: read %+v, %v", of, obj, err)
