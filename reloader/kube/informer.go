@@ -136,15 +136,14 @@ func last[T any](obj any) (o T, ok bool) {
 	return o, ok
 }
 
-// slimMeta returns what keeps of the metadata of a kind the name and version, and which manager wrote the content when.
+// slimMeta returns what keeps of the metadata of a kind the name and version. Its GenerateName is the manager that wrote the content, and its
+// CreationTimestamp when: an entry of ManagedFields would be as large as all the rest.
 func slimMeta(kind reloader.ConfigKind) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		o := obj.(*metav1.PartialObjectMetadata)
-		slim := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion}}
-		if manager, at := dataManager(kind, o.ManagedFields); !at.IsZero() {
-			written := metav1.NewTime(at)
-			slim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Time: &written}}
-		}
-		return slim, nil
+		manager, at := dataManager(kind, o.ManagedFields)
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion, GenerateName: manager, CreationTimestamp: metav1.NewTime(at),
+		}}, nil
 	}
 }

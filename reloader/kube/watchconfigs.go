@@ -61,8 +61,8 @@ func (c *Cluster) watchConfigs(ctx context.Context, kind reloader.ConfigKind, na
 		if classes {
 			t.Config.Name = ""
 		}
-		if len(o.ManagedFields) > 0 && verb != reloader.VerbDelete {
-			t.Manager, t.At = o.ManagedFields[0].Manager, o.ManagedFields[0].Time.Time
+		if verb != reloader.VerbDelete {
+			t.Manager, t.At = o.GenerateName, o.CreationTimestamp.Time
 		}
 		touched(t)
 	}
