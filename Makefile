@@ -95,6 +95,10 @@ test-all: test check-modules kube ## Run everything: the gate, then all tests wi
 suite-%: kube ## Run one folder of tests/ whole, with what only nights run: make suite-fleet
 	$(gotestsum) -- -tags nightly -count=1 -p 1 -timeout 60m $(TESTFLAGS) ./tests/$*/...
 
+.PHONY: storm
+storm: kube ## Change 3,000 Secrets of 2,000 workloads at once, under a rate limit
+	$(gotestsum) -- -count=1 -v -timeout 30m $(TESTFLAGS) -run TestStorm ./tests/torment
+
 # A test of the whole may enter the gate once it has passed this.
 .PHONY: soak
 soak: kube ## Run tests over and over next to a busy loop on each core: make soak SOAK=./tests/watch RUN=TestX

@@ -100,15 +100,11 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	if c.Namespace != w.Namespace && k.Known && k.Entry.Absent() && f.Created.Before(k.AsOf.Truncate(time.Second)) {
 		k.Live.Created, k.Live.DataWritten = time.Time{}, time.Time{} // writes before it was shared do not concern the workload
 	}
-	e := b.configs.of(c)
-	for _, l := range append(slices.Clone(e.past), e.now) { // by the metadata of now it is decided whether and how they count
-		l.Annotations, l.Labels, l.Unselected = e.now.Annotations, e.now.Labels, e.now.Unselected
-		k.Looks = k.Looks.Add(l.began, t.live(c, l))
-	}
 	k.First = plan.FirstOf(w, c, b.states.born)
 	k.First.Taken = taken(w, f)
 	k.First.Joined = !k.AsOf.IsZero() && k.AsOf.Before(k.First.Written)
 	if k.Live.Shrunk = k.First.Taken; k.Known {
+		e := b.configs.of(c)
 		k.Live.Shrunk = shrunk(e, e.last(b.Cluster, c), k)
 	}
 	if !slices.Contains(t.plan.Names, c) {
@@ -118,6 +114,16 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 		k.First.Mark = applied.MarkEqual // it had that content before it counted
 	}
 	return k
+}
+
+// looks returns the looks at c for t.
+func (b *board) looks(t *tracked, c reloader.Config) (looks []applied.Look) {
+	e := b.configs.of(c)
+	for _, l := range append(slices.Clone(e.past), e.now) { // by the metadata of now it is decided whether and how they count
+		l.Annotations, l.Labels, l.Unselected = e.now.Annotations, e.now.Labels, e.now.Unselected
+		looks = append(looks, applied.Look{Live: t.live(c, l), Began: l.began})
+	}
+	return looks
 }
 
 // shrunk reports whether a key may have been taken away since the entry of k was made: managed fields keep no time of that.
@@ -203,6 +209,10 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 		var err error
 		k.First.Mark, err = d.markSays(ctx, s, k.Config)
 		return k, err
+	case applied.NeedLooks:
+		defer d.unlock()
+		k.Looks = d.lock().looks(s.t, k.Config)
+		return k, nil
 	case applied.NeedTemplate:
 		d.lock()
 		defer d.unlock()

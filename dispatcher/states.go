@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"errors"
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
@@ -41,17 +42,28 @@ func (l *states) kept(ref reloader.WorkloadRef) bool {
 func (l *states) adopt(t *tracked, p *dialect.Plan) {
 	ref := t.w.Ref()
 	uid := string(targetOf(t.w, p).UID)
-	state, err := applied.Parse(l.texts[ref], uid, nil)
-	if err != nil {
-		l.Logger.Warn("the ledger's entry of a workload counts for nothing", "workload", ref.String(), "error", err)
-		state = applied.State{}
-	}
+	state, _ := l.parse(ref, l.texts[ref], uid)
 	delete(l.texts, ref)
 	if !state.Known() {
 		state.Workload = uid
 		state.Requested, state.Retried = reloader.ValueID(t.w.Annotations[RequestedAnnotation]), reloader.ValueID(t.w.Annotations[RetryAnnotation])
 	}
 	t.state = state
+}
+
+// parse returns the State that a text of the ledger has. A damaged text is lost; for people it stays in the ledger, under another kind.
+func (l *states) parse(ref reloader.WorkloadRef, text, uid string) (applied.State, error) {
+	state, err := applied.Parse(text, uid, nil)
+	if err == nil {
+		return state, nil
+	}
+	l.Logger.Warn("the ledger's entry of a workload counts for nothing", "workload", ref.String(), "error", err)
+	if errors.Is(err, applied.ErrDamaged) {
+		ref.Kind = reloader.DamagedPrefix + ref.Kind
+		l.texts[ref] = text
+		l.change(ref)
+	}
+	return applied.State{}, err
 }
 
 // readState joins what the annotation of t's target says with what is known. A higher number of rolls there means that another process, or the admission
@@ -173,7 +185,7 @@ func (b *board) merge(entries map[reloader.WorkloadRef]string) {
 			b.states.texts[ref] = text
 			continue
 		}
-		state, err := applied.Parse(text, t.state.Workload, nil)
+		state, err := b.states.parse(ref, text, t.state.Workload)
 		if err != nil {
 			b.states.change(ref)
 			continue

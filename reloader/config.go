@@ -149,6 +149,9 @@ type WorkloadRef struct {
 	Name      string `json:"name" doc:"The name of the workload."`
 }
 
+// DamagedPrefix begins the kind under which the ledger keeps an entry that could not be read.
+const DamagedPrefix = "damaged-"
+
 // String returns Kind/namespace/name.
 func (w WorkloadRef) String() string { return w.Kind + "/" + w.Namespace + "/" + w.Name }
 

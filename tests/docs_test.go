@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path"
@@ -13,6 +14,10 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 )
+
+//go:generate go test . -run RulesAreInArchitecture -update
+
+var update = flag.Bool("update", false, "write the tables of ARCHITECTURE.md")
 
 var (
 	// mdLink is a link to a file or a place in one, in a document: its text may hold anything but brackets.
@@ -102,9 +107,8 @@ func anchors(text string) (names []string) {
 	return names
 }
 
-// TestRulesAreInArchitecture: ARCHITECTURE.md has each rule of decision with its sentence, in the order in which they are asked.
+// TestRulesAreInArchitecture: the tables of ARCHITECTURE.md are the rules of decision, in the order in which they are asked. With -update it writes them.
 func TestRulesAreInArchitecture(t *testing.T) {
-	page := read(t, "../ARCHITECTURE.md")
 	var rules, sight strings.Builder
 	for _, r := range plan.Rules {
 		rules.WriteString("| `" + r.Name + "` | " + r.Says + " |\n")
@@ -112,10 +116,22 @@ func TestRulesAreInArchitecture(t *testing.T) {
 	for _, r := range applied.SightRules {
 		sight.WriteString("| `" + r.Name + "` | " + r.Says + " |\n")
 	}
-	for _, table := range []string{rules.String(), sight.String()} {
-		if !strings.Contains(page, table) {
-			t.Errorf("ARCHITECTURE.md does not have these rows:\n%s", table)
-		}
+	const name, head = "../ARCHITECTURE.md", "| rule | says |\n|---|---|\n"
+	page := read(t, name)
+	parts := strings.Split(page, head)
+	if len(parts) != 3 {
+		t.Fatalf("ARCHITECTURE.md has %d tables of rules", len(parts)-1)
+	}
+	for i, table := range []string{rules.String(), sight.String()} {
+		_, rest, _ := strings.Cut(parts[i+1], "\n\n")
+		parts[i+1] = table + "\n" + rest
+	}
+	switch now := strings.Join(parts, head); {
+	case now == page:
+	case !*update:
+		t.Error("the rules of ARCHITECTURE.md are not those of the code; run go generate ./tests")
+	default:
+		must(t, os.WriteFile(name, []byte(now), 0o644))
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 	NeedPods     Need = "pods"
 	NeedMarks    Need = "marks"
 	NeedTemplate Need = "template"
+	NeedLooks    Need = "looks"
 )
 
 // MarkSays is what the mark of a tool for a config says, or the tool's own memory.

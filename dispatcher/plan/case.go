@@ -20,15 +20,15 @@ type Case struct {
 	AsOf     time.Time
 	Live     applied.Live
 	Counting applied.Counting
-	Looks    applied.Looks
 	First    applied.First
 	// Dormant reports whether nothing of the workload must be started, as of a suspended CronJob.
 	Dormant bool
 	// Ending says that the config's namespace is being deleted.
 	Ending bool
-	// Template and Pods are evidence; nil until they are asked for.
+	// Template, Pods and Looks are evidence; nil until they are asked for.
 	Template *Template
 	Pods     *workload.Pods
+	Looks    []applied.Look
 }
 
 // Template is what is known about the pod template of a workload.

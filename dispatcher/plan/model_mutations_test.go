@@ -116,8 +116,8 @@ var mutations = []mutation{
 		p.was = func(object, newest applied.State) applied.State { newest.N = object.N; return newest }
 	}), in: with(medium, func(s *setup) { s.deletions, s.counting.Deletion = true, true })},
 
-	{name: "no looks", product: seeing(func(c *plan.Case) { c.Looks = applied.Looks{} }), in: small},
-	{name: "only the last two looks", product: seeing(func(c *plan.Case) { c.Looks = applied.Looks{}.Add(c.Live.Seen, c.Live) }), in: small},
+	{name: "no looks", product: seeing(func(c *plan.Case) { c.Looks = []applied.Look{} }), in: small},
+	{name: "only the last two looks", product: seeing(func(c *plan.Case) { c.Looks = []applied.Look{{Live: c.Live, Began: c.Live.Seen}} }), in: small},
 	{name: "no rollback in what comes back", product: seeing(func(c *plan.Case) { c.Template.Ours = true }), in: with(medium, func(s *setup) { s.edits = 3 })},
 	{name: "pods of earlier templates count", product: seeing(func(c *plan.Case) {
 		for i := range c.Pods.Of {

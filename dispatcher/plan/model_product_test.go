@@ -182,7 +182,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		Config: names[k.config], Wanted: of.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
 		Live: live(x.n), Counting: m.counting,
 		First:    applied.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: applied.MarkNone, Required: m.required},
-		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Pods: &workload.Pods{Known: true},
+		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Pods: &workload.Pods{Known: true}, Looks: []applied.Look{},
 	}
 	if now := x.writes[x.n-1]; of.hints {
 		q.Live.Touched = timeAt(now.at)
@@ -190,7 +190,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 	}
 	for i, began := range k.looks {
 		if began != 0 {
-			q.Looks = q.Looks.Add(timeAt(began), live(uint8(i+1)))
+			q.Looks = append(q.Looks, applied.Look{Live: live(uint8(i + 1)), Began: timeAt(began)})
 		}
 	}
 	for i, at := range of.starts {

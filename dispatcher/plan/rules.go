@@ -151,7 +151,13 @@ func (c Case) thereBy() time.Time {
 }
 
 func unmoved(c Case) (Verdict, bool) {
-	if _, away := c.Looks.Left(c.Entry); !c.equal() || away {
+	switch {
+	case !c.equal():
+		return Verdict{}, false
+	case c.Looks == nil:
+		return ask(applied.NeedLooks)
+	}
+	if _, away := applied.Left(c.Looks, c.Entry); away {
 		return Verdict{}, false
 	}
 	switch c.relation() {
@@ -167,7 +173,7 @@ func reverted(c Case) (Verdict, bool) {
 	if !c.equal() {
 		return Verdict{}, false
 	}
-	left, _ := c.Looks.Left(c.Entry)
+	left, _ := applied.Left(c.Looks, c.Entry)
 	back := c.thereBy()
 	switch {
 	case c.Template == nil:

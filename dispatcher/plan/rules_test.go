@@ -41,6 +41,7 @@ func changedCase() plan.Case {
 		First:    applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone},
 		Template: &plan.Template{Ours: true, Changed: clock(3)},
 		Pods:     podStarted(10),
+		Looks:    []applied.Look{},
 	}
 }
 
@@ -50,7 +51,7 @@ func TestDecide(t *testing.T) {
 	waiting := &workload.Pods{Known: true, Of: []workload.Pod{{Current: true}}}
 	back := func(c *plan.Case) { // to a, after a look at a and one at b
 		c.Live.Write = written("3", "a")
-		c.Looks = applied.Looks{}.Add(clock(12), applied.Live{Write: written("1", "a")}).Add(clock(15), applied.Live{Write: written("2", "b")})
+		c.Looks = []applied.Look{{Live: applied.Live{Write: written("1", "a")}, Began: clock(12)}, {Live: applied.Live{Write: written("2", "b")}, Began: clock(15)}}
 	}
 	unknown := func(c *plan.Case) { c.Known, c.Entry = false, applied.Write{} }
 	cases := map[string]struct {
@@ -76,7 +77,7 @@ func TestDecide(t *testing.T) {
 		}, plan.Note, "unmoved", reloader.ReasonKeysUnused},
 		"unused keys after used ones": {func(c *plan.Case) {
 			c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "f"
-			c.Looks = applied.Looks{}.Add(clock(9), applied.Live{Write: c.Entry}).Add(clock(15), applied.Live{Write: applied.Write{Version: "9", KeyID: "k", Sum: "x", Used: "v", Filter: "f"}})
+			c.Looks = []applied.Look{{Live: applied.Live{Write: c.Entry}, Began: clock(9)}, {Live: applied.Live{Write: applied.Write{Version: "9", KeyID: "k", Sum: "x", Used: "v", Filter: "f"}}, Began: clock(15)}}
 		}, plan.Roll, "roll", reloader.ReasonReloaded},
 		"another filter": {func(c *plan.Case) { c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "g" }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"another filter, same content": {func(c *plan.Case) {
@@ -90,6 +91,7 @@ func TestDecide(t *testing.T) {
 		}, plan.Note, "unmoved", reloader.ReasonBaseline},
 		"an etcd that gives a version twice": {func(c *plan.Case) { c.Live.Version = "1" }, plan.Roll, "roll", reloader.ReasonReloaded},
 
+		"came back, the looks are not asked for":   {func(c *plan.Case) { back(c); c.Looks = nil }, plan.Ask, "unmoved", ""},
 		"came back, the template is not asked for": {func(c *plan.Case) { back(c); c.Template = nil }, plan.Ask, "reverted", ""},
 		"came back, the pods are unknown":          {func(c *plan.Case) { back(c); c.Pods = &workload.Pods{} }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
 		"first sight, no pods asked for":           {func(c *plan.Case) { unknown(c); c.Pods = nil }, plan.Ask, "firstSight", ""},

@@ -47,8 +47,8 @@ func (l *Ledger) book(namespace string) *book {
 }
 
 // Load forgets what this process knows and reads all entries. It also returns when the ledger was born: the creation of its oldest ConfigMap.
-// The first Load creates one. Load logs entries that it cannot read, leaves them as they are, and treats them as lost. A dry run writes
-// nothing; a ledger that does not exist is born now. After etcd was restored, call Load.
+// The first Load creates one. Load logs entries that it cannot read, gives their keys the prefix reloader.DamagedPrefix, and treats them as lost. A dry run
+// writes nothing; a ledger that does not exist is born now. After etcd was restored, call Load.
 func (l *Ledger) Load(ctx context.Context) (entries map[reloader.WorkloadRef]string, born time.Time, err error) {
 	l.mu.Lock()
 	l.books = map[string]*book{}
@@ -152,7 +152,10 @@ func (l *Ledger) adopt(ctx context.Context, namespace string, b *book, found []c
 				delete(next[i], key)
 			}
 			seen[key] = true
-			if _, ok := refOf(namespace, key, entry); !ok {
+			if _, ok := refOf(namespace, key, entry); !ok && !strings.HasPrefix(key, reloader.DamagedPrefix) {
+				aside := reloader.DamagedPrefix + key
+				delete(next[i], key)
+				next[i][aside[:min(len(aside), maxKey)]] = entry
 				l.cluster.logger().Error("an entry of the ledger cannot be read and is lost", "configmap", l.cluster.Namespace+"/"+pageName(namespace, i), "key", fmt.Sprintf("%.80s", key))
 			}
 		}

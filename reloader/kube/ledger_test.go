@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,10 +161,10 @@ func TestLedgerWatch(t *testing.T) {
 	}
 }
 
-// TestLedgerDamaged: what cannot be read is logged, left as it is, and lost. All else is as it was.
+// TestLedgerDamaged: what cannot be read is logged once, set aside under another key, and lost. All else is as it was.
 func TestLedgerDamaged(t *testing.T) {
 	for name, damage := range map[string]func(*corev1.ConfigMap){
-		"no kind":           func(m *corev1.ConfigMap) { m.Data["web"] = "x"; delete(m.Data, "Deployment.a") },
+		"no kind":           func(m *corev1.ConfigMap) { m.Data[strings.Repeat("x", maxKey)] = "x"; delete(m.Data, "Deployment.a") },
 		"no entry":          func(m *corev1.ConfigMap) { m.Data["Deployment.a"] = "" },
 		"too long an entry": func(m *corev1.ConfigMap) { m.Data["Deployment.a"] = strings.Repeat("x", MaxLedgerEntry+1) },
 	} {
@@ -181,13 +182,15 @@ func TestLedgerDamaged(t *testing.T) {
 			if !strings.Contains(log.String(), "ops/reroll-ledger-shop.0") {
 				t.Errorf("log: %s", log.String())
 			}
-			m, err := s.CoreV1().ConfigMaps("ops").Get(t.Context(), pageName("shop", 0), metav1.GetOptions{})
-			if err != nil || len(m.Data) != 2 {
-				t.Errorf("stored %v, %v", m, err)
-			}
 			put(t, fresh, noted{ref("a"): "2"})
 			want[ref("a")] = "2"
-			same(t, "entries", want, loaded(t, s.ledger()))
+			log.Reset()
+			same(t, "entries", want, loaded(t, fresh))
+			m, err := s.CoreV1().ConfigMaps("ops").Get(t.Context(), pageName("shop", 0), metav1.GetOptions{})
+			keys := slices.Sorted(maps.Keys(m.Data))
+			if err != nil || len(keys) != 3 || !strings.HasPrefix(keys[2], reloader.DamagedPrefix) || log.Len() > 0 {
+				t.Errorf("stored under %q, %v; logged again: %q", keys, err, log.String())
+			}
 		})
 	}
 }

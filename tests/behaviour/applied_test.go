@@ -79,6 +79,38 @@ func (s *room) applied(name string) string {
 	return d.Annotations[stamp]
 }
 
+// TestDamagedLedger: entries that cannot be read are set aside under another name and count for nothing. No workload rolls for that, and each rolls once
+// for the next edit.
+func TestDamagedLedger(t *testing.T) {
+	s := newRoom(t)
+	s.usual("rolled")
+	s.KubectlWith(fill(config+"---"+deployment, "never", "one", "1"), "apply", "-f", "-")
+	s.usual("fine")
+	s.away(true, false)
+	ledger := s.Client().CoreV1().ConfigMaps("default")
+	m, err := ledger.Get(s.Ctx(), "reroll-ledger-"+s.NS+".0", metav1.GetOptions{})
+	s.Must(err)
+	damaged := map[string]string{}
+	for _, name := range []string{"rolled", "never"} {
+		text := m.Data["Deployment."+name]
+		damaged["damaged-Deployment."+name] = text[:len(text)/2]
+		m.Data["Deployment."+name] = text[:len(text)/2]
+	}
+	_, err = ledger.Update(s.Ctx(), m, metav1.UpdateOptions{})
+	s.Must(err)
+	s.back()
+	m, err = ledger.Get(s.Ctx(), m.Name, metav1.GetOptions{})
+	s.Must(err)
+	for key, text := range damaged {
+		if m.Data[key] != text || !strings.HasSuffix(m.Data[strings.TrimPrefix(key, "damaged-")], "}") {
+			t.Errorf("%s is not set aside: %v", key, m.Data)
+		}
+	}
+	s.next("rolled", 1)
+	s.next("never", 0)
+	s.next("fine", 1)
+}
+
 // TestLedgerSize: the API server takes a ConfigMap as large and with as many keys as the ledger writes.
 func TestLedgerSize(t *testing.T) {
 	t.Parallel()
