@@ -77,31 +77,18 @@ func (x *exports) wantedBy(target string, c reloader.Config, number uint64, now 
 	}
 	was, known := e.targets[target]
 	e.targets[target] = asker{now, number}
-	switch {
-	case known && was.number == number && now.Sub(e.looked) <= exportTime:
-	case target == x.cluster:
+	answered := known && was.number == number && now.Sub(e.looked) <= exportTime
+	if !answered && (target == x.cluster || x.mayLookFor(target, now)) {
 		x.queue.Add(c)
-	default:
-		if wait, ok := x.mayLookFor(target, now); ok {
-			x.queue.AddAfter(c, wait)
-		}
 	}
 }
 
-// mayLookFor returns when a config may be looked at because a cluster asks. It is false if that is not within exportTime: the cluster asks
-// again and again.
-func (x *exports) mayLookFor(target string, now time.Time) (wait time.Duration, ok bool) {
-	limit := x.limits[target]
-	if limit == nil {
-		limit = rate.NewLimiter(rate.Limit(exportsPerSecond), exportBurst)
-		x.limits[target] = limit
+// mayLookFor reports whether a config may be looked at now because a cluster asks. If not, the cluster asks again.
+func (x *exports) mayLookFor(target string, now time.Time) bool {
+	if x.limits[target] == nil {
+		x.limits[target] = rate.NewLimiter(rate.Limit(exportsPerSecond), exportBurst)
 	}
-	turn := limit.ReserveN(now, 1)
-	if wait = turn.DelayFrom(now); wait > exportTime {
-		turn.CancelAt(now)
-		return 0, false
-	}
-	return wait, true
+	return x.limits[target].AllowN(now, 1)
 }
 
 // begin begins an Export of c for e, and returns whom to tell.
@@ -136,8 +123,8 @@ func (x *exports) wants(target string, c reloader.Config) bool {
 }
 
 // lets reports whether a config with that metadata lets one of the targets follow.
-func (e *export) lets(m live.Meta) bool {
-	for target := range e.targets {
+func lets(m live.Meta, targets map[string]asker) bool {
+	for target := range targets {
 		if Allows(m, target) {
 			return true
 		}

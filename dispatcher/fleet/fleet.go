@@ -169,7 +169,7 @@ func (f *Fleet) Lets(c reloader.Config, m live.Meta) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e := f.exports.configs[c]
-	return e != nil && e.lets(m)
+	return e != nil && lets(m, e.targets)
 }
 
 // Allows reports whether a config with that metadata lets workloads of a cluster follow it.

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/live"
@@ -29,10 +28,7 @@ type Seen struct {
 }
 
 // Queue has the configs that are due for Export. It must not call the Fleet.
-type Queue interface {
-	Add(c reloader.Config)
-	AddAfter(c reloader.Config, wait time.Duration)
-}
+type Queue interface{ Add(c reloader.Config) }
 
 // Copies sends copies to other clusters.
 type Copies interface {

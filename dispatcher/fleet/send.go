@@ -37,15 +37,13 @@ func (f *Fleet) Export(ctx context.Context, c reloader.Config) error {
 
 // copyFor completes a copy by what was seen, as far as its target may know it.
 func copyFor(c reloader.Copy, seen Seen) reloader.Copy {
-	if seen.allows(c.Target) && seen.Change.ID != "" {
+	if seen.Present && Allows(seen.Meta, c.Target) && seen.Change.ID != "" {
 		c.Change = seen.Change
 		return c
 	}
 	c.Refused = fmt.Sprintf("it does not exist, may not be read, or its annotation %s does not name %s, or it says that it rolls nothing", dialect.FollowersKey, c.Target)
 	return c
 }
-
-func (s Seen) allows(target string) bool { return s.Present && Allows(s.Meta, target) }
 
 // look reads c if it lets one of the targets follow, and its metadata alone otherwise. It also reads c, so that its end is recorded, when c is gone
 // and let one of them follow before. A config that may not be read is like an absent one.
@@ -56,7 +54,7 @@ func (f *Fleet) look(ctx context.Context, c reloader.Config, e *export, targets 
 		return Seen{}, err
 	}
 	seen := Seen{Meta: meta, Present: present && !unreadable}
-	open := seen.allowsOneOf(targets)
+	open := seen.Present && lets(meta, targets)
 	was := f.setOpen(e, open)
 	if open || was && !present && !unreadable {
 		seen, err = f.Configs.Look(ctx, c)
@@ -69,15 +67,6 @@ func (f *Fleet) look(ctx context.Context, c reloader.Config, e *export, targets 
 		}
 	}
 	return seen, nil
-}
-
-func (s Seen) allowsOneOf(targets map[string]asker) bool {
-	for target := range targets {
-		if s.allows(target) {
-			return true
-		}
-	}
-	return false
 }
 
 // setOpen notes whether a config lets some cluster follow, and returns what was noted before.
