@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,11 +17,7 @@ import (
 )
 
 // The strategies that restart no pod: each pod is called, or its kubelet is only made to refresh its volumes, or a command runs in it.
-const (
-	HTTP    = "http"
-	Refresh = "refresh"
-	Exec    = "exec"
-)
+const HTTP, Refresh, Exec = "http", "refresh", "exec"
 
 // HotStrategies are those strategies.
 var HotStrategies = []string{HTTP, Refresh, Exec}
@@ -48,26 +45,27 @@ type Request struct{ Method, Port, Path string }
 // maxPath bounds a path, maxCommand the text of a command.
 const maxPath, maxCommand = 1024, 4096
 
-// hotKeys are the annotations of the strategies, by the strategies that they belong to.
-var hotKeys = []struct {
-	key string
-	of  []string
-}{
-	{OwnPrefix + "http-reload", []string{HTTP}},
-	{OwnPrefix + "http-verify", []string{HTTP}},
-	{OwnPrefix + "http-secret", []string{HTTP}},
-	{OwnPrefix + "http-fallback", HotStrategies},
-	{OwnPrefix + "exec-reload", []string{Exec}},
-	{OwnPrefix + "exec-container", []string{Exec}},
-}
+// hotKeys are the annotations of the strategies, without OwnPrefix. Each belongs to the strategy that it begins with, but http-fallback to all of them.
+var hotKeys = []string{"http-reload", "http-verify", "http-secret", "http-fallback", "exec-reload", "exec-container"}
 
-// read takes the value of one annotation.
+// metricName is that of Prometheus.
+var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]{0,199}$`)
+
+// read takes the value of one of hotKeys.
 func (h *Hot) read(w *workload.Workload, key, value string) (err error) {
-	switch strings.TrimPrefix(key, OwnPrefix) {
+	switch key {
 	case "http-reload":
 		h.Reload, err = ParseRequest(value)
 	case "http-verify":
-		err = h.readVerify(value)
+		method, rest, _ := strings.Cut(value, " ")
+		path, metric, named := strings.Cut(rest, " ")
+		h.Metric = metric
+		switch h.Verify, err = ParseRequest(method + " " + path); {
+		case err == nil && method != http.MethodGet:
+			err = errors.New("it does not start with GET")
+		case err == nil && named && !metricName.MatchString(metric):
+			err = fmt.Errorf("%.40q is not the name of a metric", metric)
+		}
 	case "http-secret":
 		h.Secret = value
 		if (reloader.Config{Kind: reloader.Secret, Namespace: w.Namespace, Name: value}).Validate() != nil || value == "" {
@@ -91,55 +89,53 @@ func (h *Hot) read(w *workload.Workload, key, value string) (err error) {
 	return err
 }
 
-// hotChoices are the Choices for hotKeys. They only report faults: chooseHot reads all values together.
+// hotChoices are the Choices for hotKeys. They come after that of the strategy. One that has a fault leaves the workload to the installation's strategy.
 func hotChoices() (choices []Choice) {
-	for _, k := range hotKeys {
-		choices = append(choices, Choice{k.key, func(w *workload.Workload, value string, _ *Chosen) error {
-			if !slices.Contains(k.of, w.Annotations[strategyKey]) {
-				return fmt.Errorf("it needs %s: %s", strategyKey, strings.Join(k.of, ", "))
+	for _, key := range hotKeys {
+		of := HotStrategies
+		if strategy, _, _ := strings.Cut(key, "-"); key != "http-fallback" {
+			of = []string{strategy}
+		}
+		choices = append(choices, Choice{OwnPrefix + key, func(w *workload.Workload, value string, chosen *Chosen) error {
+			if !slices.Contains(of, w.Annotations[strategyKey]) {
+				return fmt.Errorf("it needs %s: %s", strategyKey, strings.Join(of, ", "))
 			}
-			return new(Hot).read(w, k.key, value)
+			err := cmp.Or(chosen.Hot, new(Hot)).read(w, key, value)
+			if err != nil {
+				chosen.Hot = nil
+			}
+			return err
 		}, "the workload rolls by the installation's strategy"})
 	}
 	return choices
 }
 
-// chooseHot takes all annotations of a strategy together. One that has a fault leaves the workload to the installation's strategy.
+// chooseHot takes a strategy, if the annotations are there that it needs.
 func chooseHot(w *workload.Workload, strategy string, chosen *Chosen) error {
 	h := &Hot{Strategy: strategy, Fallback: true}
-	for _, k := range hotKeys {
-		value, said := w.Annotations[k.key]
-		if said && slices.Contains(k.of, strategy) && h.read(w, k.key, value) != nil {
-			return nil // the Problem is that of its own key
-		}
-	}
-	if containers := w.Template.Containers; strategy == Exec && len(containers) == 1 {
+	_, says := w.Annotations[OwnPrefix+strategy+"-reload"]
+	_, where := w.Annotations[OwnPrefix+"exec-container"]
+	switch containers := w.Template.Containers; {
+	case strategy != Refresh && !says:
+		return fmt.Errorf("%s needs %s%s-reload", strategy, OwnPrefix, strategy)
+	case strategy == Exec && len(containers) == 1:
 		h.Container = containers[0].Name
-	}
-	switch {
-	case strategy == HTTP && h.Reload.Path == "":
-		return errors.New("http needs " + OwnPrefix + "http-reload")
-	case strategy == Exec && len(h.Command) == 0:
-		return errors.New("exec needs " + OwnPrefix + "exec-reload")
-	case strategy == Exec && h.Container == "":
+	case strategy == Exec && !where:
 		return errors.New("exec needs " + OwnPrefix + "exec-container, since the pod has several containers")
 	}
 	chosen.Hot = h
 	return nil
 }
 
-var (
-	// requestText has a port's name or number by Kubernetes' rules.
-	requestText = regexp.MustCompile(`^(GET|POST|PUT) :([a-z0-9-]{0,14}[a-z0-9])(/[!-~]*)$`)
-	errRequest  = errors.New(`it is not a request such as "POST :web/-/reload": GET, POST or PUT, the name or number of a port, and a path`)
-)
+// requestText has a port's name or number by Kubernetes' rules.
+var requestText = regexp.MustCompile(`^(GET|POST|PUT) :([a-z0-9-]{0,14}[a-z0-9])(/[!-~]*)$`)
 
 // ParseRequest reads a request to a pod, such as "POST :web/-/reload": GET, POST or PUT, a space, and a colon before the name or number of a port
 // and a path with perhaps a query, of at most 1,024 printable characters. It names neither a scheme nor a host.
 func ParseRequest(text string) (Request, error) {
 	m := requestText.FindStringSubmatch(text)
 	if m == nil {
-		return Request{}, errRequest
+		return Request{}, errors.New(`it is not a request such as "POST :web/-/reload": GET, POST or PUT, the name or number of a port, and a path`)
 	}
 	r := Request{Method: m[1], Port: m[2], Path: m[3]}
 	if n, err := strconv.Atoi(r.Port); err == nil && (n < 1 || n > 65535 || strconv.Itoa(n) != r.Port) {
@@ -151,23 +147,6 @@ func ParseRequest(text string) (Request, error) {
 		return Request{}, fmt.Errorf("the path is not one of a URL, has .. in it, or more than %d characters", maxPath)
 	}
 	return r, nil
-}
-
-// metricName is that of Prometheus.
-var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]{0,199}$`)
-
-func (h *Hot) readVerify(value string) (err error) {
-	request := value
-	if i := strings.LastIndexByte(value, ' '); i > strings.IndexByte(value, ' ') {
-		request, h.Metric = value[:i], value[i+1:]
-		if !metricName.MatchString(h.Metric) {
-			return fmt.Errorf("%.40q is not the name of a metric", h.Metric)
-		}
-	}
-	if h.Verify, err = ParseRequest(request); err == nil && h.Verify.Method != http.MethodGet {
-		err = errors.New("it does not start with GET")
-	}
-	return err
 }
 
 // Restarts says why a change of c restarts the pods although Chosen.Hot is there, and whether that is forbidden: the installation does not allow it, or
