@@ -76,6 +76,8 @@ type Cluster struct {
 	term atomic.Pointer[context.Context]
 	// proofs has the moment of the newest update seen of each SecretProviderClass.
 	proofs sync.Map
+	// servers are the addresses of the API servers; nil before they are asked for.
+	servers atomic.Pointer[servers]
 }
 
 func newCluster(c *connection) *Cluster { return &Cluster{connection: c} }

@@ -182,10 +182,10 @@ func TestPodsOfAnEndedTerm(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.fence.closeAt(time.Now())
-	pods, pod := NewPods(c), workload.RunningPod{Name: "web-a"}
-	_, called := pods.Servers(t.Context())
+	pod := workload.RunningPod{Name: "web-a"}
+	_, called := c.Servers(t.Context())
 	for what, err := range map[string]error{
-		"refresh": pods.Refresh(t.Context(), pod, "1"), "exec": pods.Exec(t.Context(), pod, "main", []string{"reload"}), "call": called,
+		"refresh": c.Refresh(t.Context(), pod, "1"), "exec": c.Exec(t.Context(), pod, "main", []string{"reload"}), "call": called,
 	} {
 		if !errors.Is(err, ErrLeadershipLost) {
 			t.Errorf("%s: error %v", what, err)

@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 
-	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/line"
 )
@@ -115,7 +114,7 @@ func (s *site) pod(name, replicaSet, hash string) *corev1.Pod {
 // TestRunningAndRefresh: only pods of the workload that run count, and each is annotated once, as the object that it was.
 func TestRunningAndRefresh(t *testing.T) {
 	s := newSite(t)
-	pods, client := kube.NewPods(connect(t, cluster.Kubeconfig())), cluster.Client().CoreV1().Pods(s.namespace)
+	pods, client := connect(t, cluster.Kubeconfig()), cluster.Client().CoreV1().Pods(s.namespace)
 	mine := s.pod("web-5d4f-a", "web-5d4f", "5d4f")
 	s.pod("web-api-77aa-a", "web-api-77aa", "77aa")
 	pending := s.pod("web-5d4f-b", "web-5d4f", "5d4f")
@@ -167,7 +166,7 @@ func TestRunningAndRefresh(t *testing.T) {
 // TestSecret: credentials are in a Secret of the workload's own namespace. The address of the API server is known, so that no pod can have it.
 func TestSecret(t *testing.T) {
 	namespace := cluster.Namespace(t)
-	pods := kube.NewPods(connect(t, cluster.Kubeconfig()))
+	pods := connect(t, cluster.Kubeconfig())
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"token": "t0ken"}}
 	_, err := cluster.Client().CoreV1().Secrets(namespace).Create(t.Context(), secret, metav1.CreateOptions{})
 	line.Must(t, err)
@@ -187,7 +186,7 @@ func TestSecret(t *testing.T) {
 func TestExec(t *testing.T) {
 	s := newSite(t)
 	pod := workload.RunningPodOf(s.pod("web-5d4f-a", "web-5d4f", "5d4f"))
-	pods := kube.NewPods(connect(t, cluster.Kubeconfig()))
+	pods := connect(t, cluster.Kubeconfig())
 	for command, says := range map[string]string{"reload": "", "fail": "exit code 3", "break": "could not be run", "talk": "more than 64 KiB", "sleep": "within 10s"} {
 		err := pods.Exec(t.Context(), pod, "main", []string{command, "-s", "a b"})
 		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2")) {

@@ -140,8 +140,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		},
 	}
 	if s.HotReload.Enabled {
-		pods := kube.NewPods(cluster)
-		o.Pods, o.Caller = pods, hot.New(p.version, pods.Servers)
+		o.Pods, o.Caller = cluster, hot.New(p.version, cluster.Servers)
 	}
 	if p.member != nil {
 		o.Copies = p.member
