@@ -8,11 +8,7 @@ import (
 )
 
 // How many requests may be under way at a time. Pods that answer slowly hold up those of their own namespace first.
-const (
-	perNamespace = 8
-	perNode      = 4
-	inAll        = 16
-)
+const perNamespace, perNode, inAll = 8, 4, 16
 
 // Gate bounds how many requests to pods are under way at a time: 8 for a namespace, 4 for a node, 16 in all. The zero value is ready for use.
 type Gate struct {

@@ -43,7 +43,8 @@ type Caller struct {
 // asked before each call.
 func New(version string, denied func(context.Context) ([]netip.Addr, error)) *Caller {
 	host, _ := os.Hostname()
-	return &Caller{agent: fmt.Sprintf("reroll/%s (%s/%d ", version, host, os.Getpid()), denied: denied, dial: (&net.Dialer{Timeout: callTime}).DialContext, callTime: callTime}
+	agent := fmt.Sprintf("reroll/%s (%s/%d ", version, host, os.Getpid())
+	return &Caller{agent: agent, denied: denied, dial: (&net.Dialer{Timeout: callTime}).DialContext, callTime: callTime}
 }
 
 // Call sends a request without a body to pod, with the credentials in the data of a Secret unless that is nil. The User-Agent
@@ -71,7 +72,8 @@ func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, r dialect.Re
 	}
 	// It follows no redirect. An address may be that of another pod a moment later, so no connection is used twice.
 	once := &http.Transport{
-		DialContext: c.dial, TLSClientConfig: secure, TLSHandshakeTimeout: callTime, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,
+		DialContext: c.dial, TLSClientConfig: secure, TLSHandshakeTimeout: callTime,
+		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	got, err := once.RoundTrip(req)
 	if err != nil {
@@ -79,8 +81,9 @@ func (c *Caller) Call(ctx context.Context, pod workload.RunningPod, r dialect.Re
 	}
 	defer got.Body.Close()
 	if code := got.StatusCode; code < 200 || code > 299 {
+		why := strings.TrimSpace(fmt.Sprintf("answered with status %d %s", code, http.StatusText(code)))
 		later := slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}, code)
-		return nil, &Error{strings.TrimSpace(fmt.Sprintf("answered with status %d %s", code, http.StatusText(code))), code >= 300 && code < 500 && !later}
+		return nil, &Error{why, code >= 300 && code < 500 && !later}
 	}
 	answer, err := io.ReadAll(io.LimitReader(got.Body, maxAnswerBytes))
 	if err != nil {
@@ -105,7 +108,6 @@ func refusal(why string) error { return &Error{why, true} }
 
 // unanswered returns an error about a request without a whole answer. That of net/http may quote the pod.
 func unanswered(ctx context.Context, err error) error {
-	why := "no HTTP answer: the port, or its service mesh, may require TLS with a client certificate, or not speak TLS"
 	var ours *Error
 	var code syscall.Errno
 	var remote *net.OpError
@@ -113,13 +115,13 @@ func unanswered(ctx context.Context, err error) error {
 	case errors.As(err, &ours):
 		return ours
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		why = "no whole answer in time"
+		return &Error{"no whole answer in time", false}
 	case errors.As(err, &code):
-		why = "no answer: " + code.Error()
+		return &Error{"no answer: " + code.Error(), false}
 	case errors.As(err, &remote) && remote.Op == "remote error": // an alert, in the words of this side
 		return refusal("no answer: " + remote.Err.Error())
 	}
-	return &Error{why, false}
+	return &Error{"no HTTP answer: the port, or its service mesh, may require TLS with a client certificate, or not speak TLS", false}
 }
 
 // metadata are addresses at which clouds serve credentials of nodes, besides link-local ones.
@@ -127,38 +129,24 @@ var metadata = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustPars
 
 // target returns the address and port of a request to pod, or why there must be none. Denied are addresses besides those that no pod can have.
 func target(pod workload.RunningPod, port string, denied []netip.Addr) (string, error) {
-	address, err := addressOf(pod, denied)
-	if err != nil {
-		return "", err
+	address, err := netip.ParseAddr(pod.Address)
+	address = address.Unmap()
+	switch {
+	case pod.HostNetwork:
+		return "", refusal("the pod has the network of its node")
+	case pod.Address == "":
+		return "", &Error{"the pod has no address yet", false}
+	case err != nil, address.Zone() != "", !address.IsGlobalUnicast(), slices.Contains(metadata, address):
+		return "", refusal("the address in the pod's status cannot be that of a pod")
+	case slices.Contains(denied, address):
+		return "", refusal("the address in the pod's status is that of an API server")
+	case slices.Contains(pod.NodeAddresses, address):
+		return "", refusal("the address in the pod's status is that of its node")
 	}
 	for _, p := range pod.Ports {
-		if number := strconv.Itoa(int(p.Number)); port == p.Name || port == number {
+		if number := strconv.Itoa(int(p.ContainerPort)); port == p.Name || port == number {
 			return net.JoinHostPort(address.String(), number), nil
 		}
 	}
 	return "", refusal("no container of the pod declares this TCP port")
-}
-
-// addressOf returns the pod's own address.
-func addressOf(pod workload.RunningPod, denied []netip.Addr) (netip.Addr, error) {
-	if pod.HostNetwork {
-		return netip.Addr{}, refusal("the pod has the network of its node")
-	}
-	if pod.Address == "" {
-		return netip.Addr{}, &Error{"the pod has no address yet", false}
-	}
-	address, err := netip.ParseAddr(pod.Address)
-	address = address.Unmap()
-	switch {
-	case err != nil, address.Zone() != "", !address.IsGlobalUnicast(), slices.Contains(metadata, address):
-		return netip.Addr{}, refusal("the address in the pod's status cannot be that of a pod")
-	case slices.Contains(denied, address):
-		return netip.Addr{}, refusal("the address in the pod's status is that of an API server")
-	case slices.ContainsFunc(pod.NodeAddresses, func(text string) bool {
-		node, err := netip.ParseAddr(text)
-		return err == nil && node.Unmap() == address
-	}):
-		return netip.Addr{}, refusal("the address in the pod's status is that of its node")
-	}
-	return address, nil
 }

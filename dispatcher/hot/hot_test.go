@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 	"github.com/reroll-dev/reroll/tests/pki"
@@ -33,7 +35,9 @@ var reload = dialect.Request{Method: "POST", Port: "web", Path: "/-/reload?now=1
 func podAt(address string) workload.RunningPod {
 	return workload.RunningPod{
 		Name: "web-a", UID: "u", Namespace: "shop", Refreshed: "4711", Address: address,
-		Node: "n", NodeAddresses: []string{"192.168.0.4", "fd01::4"}, Ports: []workload.Port{{Name: "web", Number: 8080}, {Number: 9090}},
+		Node:          "n",
+		NodeAddresses: []netip.Addr{netip.MustParseAddr("192.168.0.4"), netip.MustParseAddr("fd01::4")},
+		Ports:         []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}, {ContainerPort: 9090}},
 	}
 }
 

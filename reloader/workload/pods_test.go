@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -102,16 +103,17 @@ func TestRunningPodOf(t *testing.T) {
 			},
 		},
 		Status: corev1.PodStatus{
-			PodIP: "10.1.0.9", HostIP: "192.168.0.4", HostIPs: []corev1.HostIP{{IP: "192.168.0.4"}, {IP: "fd01::4"}},
+			PodIP: "10.1.0.9", HostIP: "192.168.0.4", HostIPs: []corev1.HostIP{{IP: "::ffff:192.168.0.4"}, {IP: "fd01::4"}, {IP: "none"}},
 			ContainerStatuses: []corev1.ContainerStatus{runs("side", noon.Add(time.Hour)), runs("main", noon.Add(time.Minute))},
 		},
 	}
+	v4, v6 := netip.MustParseAddr("192.168.0.4"), netip.MustParseAddr("fd01::4")
 	want := workload.RunningPod{
 		Name: "web-a", UID: "u", Namespace: "shop", Address: "10.1.0.9", HostNetwork: true,
-		Node: "n", NodeAddresses: []string{"192.168.0.4", "fd01::4", "192.168.0.4"}, Created: noon, Started: noon.Add(time.Minute), Refreshed: "7",
-		Ports: []workload.Port{{Name: "web", Number: 8080}, {Number: 9090}},
+		Node: "n", NodeAddresses: []netip.Addr{v4, v6, v4}, Created: noon, Started: noon.Add(time.Minute), Refreshed: "7",
+		Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}, {ContainerPort: 9090}},
 	}
-	if diff := cmp.Diff(want, workload.RunningPodOf(pod)); diff != "" {
+	if diff := cmp.Diff(want, workload.RunningPodOf(pod), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 
@@ -19,20 +20,14 @@ type RunningPod struct {
 	HostNetwork bool
 	// Node is the name of the node, and NodeAddresses are its IP addresses as the pod's status has them.
 	Node          string
-	NodeAddresses []string
+	NodeAddresses []netip.Addr
 	// Created is when the pod was created, and Started the oldest start of its containers, in whole seconds, rounded down. Started is zero
 	// unless all containers run.
 	Created, Started time.Time
 	// Refreshed is the value of RefreshKey.
 	Refreshed string
 	// Ports are the TCP ports that the containers declare. Init containers do not count.
-	Ports []Port
-}
-
-// Port is a declared TCP port. Its name may be empty.
-type Port struct {
-	Name   string
-	Number int32
+	Ports []corev1.ContainerPort
 }
 
 // RunningPodOf returns pod as one that can be asked to reload.
@@ -41,14 +36,15 @@ func RunningPodOf(pod *corev1.Pod) RunningPod {
 		Name: pod.Name, UID: string(pod.UID), Namespace: pod.Namespace, Address: pod.Status.PodIP, HostNetwork: pod.Spec.HostNetwork,
 		Node: pod.Spec.NodeName, Created: pod.CreationTimestamp.Time, Refreshed: pod.Annotations[RefreshKey],
 	}
-	for _, address := range append(pod.Status.HostIPs, corev1.HostIP{IP: pod.Status.HostIP}) {
-		p.NodeAddresses = append(p.NodeAddresses, address.IP)
+	for _, host := range append(pod.Status.HostIPs, corev1.HostIP{IP: pod.Status.HostIP}) {
+		if address, err := netip.ParseAddr(host.IP); err == nil {
+			p.NodeAddresses = append(p.NodeAddresses, address.Unmap())
+		}
 	}
-	for i := range pod.Spec.Containers {
-		c := &pod.Spec.Containers[i]
+	for i, c := range pod.Spec.Containers {
 		for _, port := range c.Ports {
 			if port.Protocol == corev1.ProtocolTCP || port.Protocol == "" {
-				p.Ports = append(p.Ports, Port{Name: port.Name, Number: port.ContainerPort})
+				p.Ports = append(p.Ports, port)
 			}
 		}
 		if at := startOf(c.Name, pod.Status.ContainerStatuses, false).At; i == 0 || at.Before(p.Started) {
