@@ -1,11 +1,11 @@
 package dispatcher
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,33 +26,25 @@ const (
 	firstCall = 2 * time.Second
 	// patience is how long after the last call was due a pod is asked that fails, and callPause how long after it failed.
 	patience, callPause = 30 * time.Second, 10 * time.Second
-	// askTime bounds the calls of one step of attend.
-	askTime = 30 * time.Second
-	// maxAsking is how many pods of a workload are asked at once.
-	maxAsking = 4
+	// askTime bounds the calls of one step of attend, and maxAsking how many pods of a workload are asked at once.
+	askTime, maxAsking = 30 * time.Second, 4
 	// retryReload is when pods are asked again after they failed and the workload may not roll.
 	retryReload = 5 * time.Minute
 )
 
 // asking is a reload of running pods that is under way, or the last one that failed. The roller of its workload alone uses it.
 type asking struct {
-	// of stands for the contents and for how: if it changes, all begins again. versions are those of the configs. Pods that were created after there
-	// have the content. The first call comes at first, and the last not before last.
+	// of stands for the contents and for how: if it changes, all begins again. versions are those of the configs, and value has all of them: pods are
+	// touched with it. Pods that were created after there have the content. The first call comes at first, and the last not before last.
 	how                       *dialect.Hot
-	of                        string
+	of, value                 string
 	versions                  []string
 	began, there, first, last time.Time
-	// noted says that the ledger has the entry that no content equals, so that pods may be asked.
-	noted bool
 	// failed is why it failed; empty if it did not. due is when there is something to do next: if it failed, another try.
 	failed string
 	due    time.Time
-	// pods are those that were asked, by UID.
-	pods map[string]*asked
+	pods   []*asked
 }
-
-// value is what pods are touched with.
-func (a *asking) value() string { return strings.Join(a.versions, ".") }
 
 // restarts says why a change of c restarts the pods of p's workload, although it asks for a strategy that does not; empty if it does not ask for one.
 func (d *common) restarts(p *dialect.Plan, c reloader.Config) string {
@@ -62,121 +54,97 @@ func (d *common) restarts(p *dialect.Plan, c reloader.Config) string {
 // reload has the running pods of a workload that is due take the new content without a restart. It returns the outcome, which is Reloaded if the workload
 // must roll instead; or none, and the time until it has to be called again.
 func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason, wait time.Duration) {
-	s, now := did.s, time.Now()
+	s, t, now := did.s, did.s.t, time.Now()
+	of := fmt.Sprintf("%+v", *s.plan.Chosen.Hot)
 	for _, c := range did.rolled {
+		w := did.verdicts[c].Write
+		of += fmt.Sprintf(" %s=%s:%s", c, w.KeyID, w.Sum)
 		if why := d.restarts(s.plan, c); why != "" {
-			return d.giveUp(did, nil, why)
-		} else if did.verdicts[c].Write.Absent() {
-			return d.giveUp(did, nil, c.String()+" is gone")
+			t.asking = nil
+			return d.giveUp(did, why)
 		}
 	}
-	a := did.underWay(now)
 	b := d.lock()
-	kept, tries := b.states.kept(s.w.Ref()), s.t.attempts
+	kept, tries := b.states.kept(s.w.Ref()), t.attempts
 	d.unlock()
-	switch {
-	case a != nil && a.failed != "":
-		return d.giveUp(did, a, a.failed)
-	case a != nil && (now.Before(a.due) || !kept):
-		return d.reloads(s.t, a, max(ledgerDelay, a.due.Sub(now)))
-	case a != nil:
-		a.noted = true
+	switch a := t.asking; {
+	case a == nil || a.of != of || a.failed != "" && !a.how.Fallback && (!now.Before(a.due) || t.retries()):
+		t.asking = nil
+	case a.failed != "" && a.how.Fallback:
+		return d.giveUp(did, a.failed)
+	case a.failed != "":
+		return "", a.due.Sub(now)
+	case now.Before(a.due) || !kept:
+		return d.reloads(t)
 	}
 	pods, err := d.Pods.Running(ctx, s.w)
 	switch {
 	case err != nil && (fateOf(err) == fateNever || tries >= maxAttempts):
-		return d.giveUp(did, a, "its pods cannot be read: "+err.Error())
+		return d.giveUp(did, "its pods cannot be read: "+err.Error())
 	case err != nil:
 		return "", d.holdBack(s, did.rolled, fmt.Errorf("read running pods: %w", err))
-	case a == nil:
-		why := ""
-		if a, why = d.beginReload(did, pods, now); why != "" {
-			return d.giveUp(did, a, why)
+	case t.asking == nil:
+		if why := d.beginReload(did, of, pods, now); why != "" {
+			return d.giveUp(did, why)
 		}
 	}
-	pods = a.meant(pods)
-	d.askAll(ctx, s, a, pods)
-	return d.judge(did, a, pods)
-}
-
-// underWay returns the reload that is for the present content, or failed for it and is not to be tried again; nil if one must begin.
-func (did *done) underWay(now time.Time) *asking {
-	t := did.s.t
-	if a := t.asking; a == nil || a.of != contentsOf(did) || a.failed != "" && !a.how.Fallback && (now.After(a.due) || t.retries()) {
-		return nil
-	}
-	return t.asking
-}
-
-// contentsOf stands for what must be taken, and how.
-func contentsOf(did *done) string {
-	text := fmt.Sprintf("%+v", *did.s.plan.Chosen.Hot)
-	for _, c := range did.rolled {
-		w := did.verdicts[c].Write
-		text += fmt.Sprintf(" %s=%s:%s", c, w.KeyID, w.Sum)
-	}
-	return text
+	t.asking.meet(pods)
+	d.askAll(ctx, s, now)
+	return d.judge(did)
 }
 
 // beginReload begins a reload, and says why it fails at once; nothing if it does not.
-func (d *roller) beginReload(did *done, pods []workload.RunningPod, now time.Time) (a *asking, why string) {
+func (d *roller) beginReload(did *done, of string, pods []workload.RunningPod, now time.Time) (why string) {
 	b := d.lock()
 	defer d.unlock()
-	t, h := did.s.t, did.s.plan.Chosen.Hot
-	a = &asking{how: h, of: contentsOf(did), began: now, first: now, last: now}
+	t, writes := did.s.t, map[reloader.Config]*applied.Write{}
+	a := &asking{how: did.s.plan.Chosen.Hot, of: of, began: now, first: now, last: now}
 	t.asking = a
-	if len(pods) == 0 && h.Fallback {
-		return a, "no pod of it runs"
+	if len(pods) == 0 && a.how.Fallback {
+		return "no pod of it runs"
 	}
-	writes := map[reloader.Config]*applied.Write{}
 	for _, c := range did.rolled {
 		f, w := b.configs.of(c).now, did.verdicts[c].Write
-		a.versions = append(a.versions, w.Version)
-		for _, at := range []time.Time{f.seen, f.DataWritten, f.touched} {
-			a.there = reloader.Later(a.there, at)
+		if w.Absent() {
+			return c.String() + " is gone"
 		}
+		a.versions = append(a.versions, w.Version)
+		a.there = slices.MaxFunc([]time.Time{a.there, f.seen, f.DataWritten, f.touched}, time.Time.Compare)
 		for _, p := range pods {
 			if f.Created.After(p.Started) && !p.Started.IsZero() { // kubelets take no notice of a new object in place of an immutable one
-				return a, c.String() + " was created after pod " + p.Name + " started"
+				return c.String() + " was created after pod " + p.Name + " started"
 			}
 		}
-		unsure := t.state.Writes.Get(c).Unsure(w.KeyID)
-		writes[c] = &unsure
+		writes[c] = new(t.state.Writes.Get(c).Unsure(w.KeyID))
 	}
-	if settle := b.HotReload.Settle; h.Strategy == dialect.Refresh {
-		a.noted = true
-	} else {
-		a.first, a.last = now.Add(min(firstCall, settle/4)), now.Add(settle)
+	a.value = strings.Join(a.versions, ".")
+	if settle := b.HotReload.Settle; a.how.Strategy != dialect.Refresh {
+		a.first, a.last = now.Add(max(ledgerDelay, min(firstCall, settle/4))), now.Add(settle)
 		b.states.note(t, writes, now)
 	}
-	return a, ""
+	return ""
 }
 
-// reloads has the record say that t is reloading, and returns no outcome and wait, or less.
-func (d *roller) reloads(t *tracked, a *asking, wait time.Duration) (reloader.Reason, time.Duration) {
-	now := time.Now()
-	d.lock().gate.hold(t, reloader.Hold{
-		Reason: reloader.ReasonReloading, Message: fmt.Sprintf("%s: %d of %d pods have answered", a.how.Strategy, a.asked().Answered, len(a.pods)),
-		Due: reloader.Later(a.last, now.Add(wait)),
-	}, now)
+// reloads has the record say that t is reloading, and returns no outcome and how long there is nothing to do, or less.
+func (d *roller) reloads(t *tracked) (reloader.Reason, time.Duration) {
+	a, sum := t.asking, t.asking.asked()
+	message := fmt.Sprintf("%s: %d of %d pods have answered", a.how.Strategy, sum.Answered, len(a.pods))
+	d.lock().gate.hold(t, reloader.Hold{Reason: reloader.ReasonReloading, Message: message, Due: reloader.Later(a.last, a.due)}, time.Now())
 	d.unlock()
-	return "", min(max(wait, recordDelay), time.Minute)
+	return "", min(max(ledgerDelay, time.Until(a.due)), time.Minute)
 }
 
-// giveUp has the workload roll instead, or ends as a failure if that is forbidden. a is nil if nothing was asked.
-func (d *roller) giveUp(did *done, a *asking, why string) (reloader.Reason, time.Duration) {
-	known := a != nil && a.failed != ""
-	if a != nil && !known {
+// giveUp has the workload roll instead, or ends as a failure if that is forbidden.
+func (d *roller) giveUp(did *done, why string) (reloader.Reason, time.Duration) {
+	if a := did.s.t.asking; a != nil {
 		a.failed, a.due = why, time.Now().Add(retryReload)
 	}
 	if did.s.plan.Chosen.Hot.Fallback {
 		did.why = "restarted its pods: " + why
 		return reloader.ReasonReloaded, 0
 	}
-	if !known {
-		d.lock().holdBack(did.s, did.rolled, reloader.ReasonReloadFailed, why)
-		d.unlock()
-	}
+	d.lock().holdBack(did.s, did.rolled, reloader.ReasonReloadFailed, why)
+	d.unlock()
 	return "", retryReload
 }
 
@@ -189,54 +157,29 @@ func (t *tracked) fails(c reloader.Config) bool {
 // reloading reports whether pods of t are being asked.
 func (t *tracked) reloading() bool { return t.hold != nil && t.hold.Reason == reloader.ReasonReloading }
 
-// meant returns those of pods that may not have the content, and forgets those that are gone.
-func (a *asking) meant(pods []workload.RunningPod) (meant []workload.RunningPod) {
-	known := a.pods
-	a.pods = map[string]*asked{}
-	for _, p := range pods {
-		if p.Created.After(a.there) {
-			continue
-		}
-		meant = append(meant, p)
-		a.pods[p.UID] = cmp.Or(known[p.UID], &asked{name: p.Name})
-	}
-	return meant
-}
-
-// askAll asks the pods whose turn it is, and has kubelets refresh the volumes of those that they have not begun with. That a kubelet cannot be made to hurry
-// is no failure: the last call comes when it has refreshed the volumes anyway.
-func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workload.RunningPod) {
+// askAll has kubelets refresh the volumes that they have not begun with, and asks the pods whose turn it was when the step began, now. Where pods are called,
+// that is no pod in the first step: the ledger is not written yet. A kubelet that cannot be made to hurry is no failure: the last call comes late enough.
+func (d *roller) askAll(ctx context.Context, s *sitting, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
+	a := s.t.asking
+	secret := sync.OnceValues(func() (map[string][]byte, error) { return d.Pods.Secret(ctx, s.w.Namespace, a.how.Secret) })
 	var g errgroup.Group
 	g.SetLimit(maxAsking)
-	var secret map[string][]byte
-	var refused error
-	if a.how.Secret != "" && !time.Now().Before(a.first) {
-		if secret, refused = d.Pods.Secret(ctx, s.w.Namespace, a.how.Secret); refused != nil {
-			refused = errors.New("its credentials cannot be read: " + refused.Error()) // one that is not found is no pod that is gone
-		}
-	}
-	for _, p := range pods {
-		x := a.pods[p.UID]
-		if x.done(a) || !a.noted || time.Now().Before(x.next(a)) {
-			if a.how.Strategy != dialect.Refresh && p.Refreshed != a.value() {
-				g.Go(func() error {
-					if err := d.Pods.Refresh(ctx, p, a.value()); err != nil {
-						d.Logger.Debug("a kubelet was not made to refresh volumes", "workload", s.w.Ref().String(), "pod", p.Name, "error", err)
-					}
-					return nil
-				})
-			}
-			continue
-		}
+	for _, x := range a.pods {
 		g.Go(func() error {
-			began, err := time.Now(), refused
-			if err == nil {
-				err = d.asks.Do(ctx, p, func(ctx context.Context) error { return d.ask(ctx, a, p, secret) })
+			if a.how.Strategy != dialect.Refresh && x.Refreshed != a.value {
+				if err := d.Pods.Refresh(ctx, x.RunningPod, a.value); err != nil {
+					d.Logger.Debug("a kubelet was not made to refresh volumes", "workload", s.w.Ref().String(), "pod", x.Name, "error", err)
+				}
 			}
+			if x.next.IsZero() || now.Before(x.next) {
+				return nil
+			}
+			began := time.Now()
+			err := d.asks.Do(ctx, x.RunningPod, func(ctx context.Context) error { return d.ask(ctx, a, x.RunningPod, secret) })
 			if ctx.Err() == nil && fateOf(err) != fateGone {
-				x.take(began, err)
+				x.take(a, began, err)
 				d.metrics.Called(err == nil)
 			}
 			return nil
@@ -246,24 +189,23 @@ func (d *roller) askAll(ctx context.Context, s *sitting, a *asking, pods []workl
 }
 
 // judge says how far the reload is after a step.
-func (d *roller) judge(did *done, a *asking, pods []workload.RunningPod) (reloader.Reason, time.Duration) {
-	now, s := time.Now(), did.s
-	waits, due := now.Before(a.last), a.last
-	if !waits {
-		due = now.Add(time.Minute)
+func (d *roller) judge(did *done) (reloader.Reason, time.Duration) {
+	s, a := did.s, did.s.t.asking
+	var next []time.Time
+	if time.Now().Before(a.last) {
+		next = append(next, a.last) // until then more pods may begin to run with old files
 	}
-	for _, p := range pods {
-		x := a.pods[p.UID]
-		if why := x.hopeless(a); why != "" {
-			return d.giveUp(did, a, why)
-		}
-		if !x.done(a) {
-			waits, due = true, reloader.Earlier(due, x.next(a))
+	for _, x := range a.pods {
+		switch {
+		case !x.next.IsZero():
+			next = append(next, x.next)
+		case x.err != nil:
+			return d.giveUp(did, "pod "+x.Name+": "+x.err.Error())
 		}
 	}
-	if waits {
-		a.due = due
-		return d.reloads(s.t, a, due.Sub(now))
+	if len(next) > 0 {
+		a.due = slices.MinFunc(next, time.Time.Compare)
+		return d.reloads(s.t)
 	}
 	d.lock()
 	moved := s.t.state.N != s.state.N || !s.t.state.Noted.Equal(s.state.Noted)

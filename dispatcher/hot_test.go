@@ -136,6 +136,26 @@ func TestHotReload(t *testing.T) {
 			r.have("2", 2)
 			r.ended(once(reloader.ReasonCalled))
 		},
+		"a pod that starts with the content": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			r.edits("2")
+			r.pass(5 * time.Second)
+			r.begin("web")
+			r.pass(quiet)
+			r.have("2", 2, 0)
+			r.ended(once(reloader.ReasonCalled))
+		},
+		"a refusal restarts at once": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			r.fails("pod-1", refusal(true))
+			r.edits("2")
+			r.pass(10 * time.Second)
+			r.ended(once(reloader.ReasonReloaded))
+		},
 		"a request restarts": func(t *testing.T, w *world) {
 			r := w.run()
 			r.workload("web", hotHTTP, mounts, 1)

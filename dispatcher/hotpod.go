@@ -15,39 +15,40 @@ import (
 
 // asked is a pod that is asked to reload.
 type asked struct {
-	name string
-	// answered is when the last call began that succeeded; zero if none did. tried is when the last one began, and err why it failed.
-	answered, tried time.Time
-	err             error
+	workload.RunningPod
+	// next is when it must be asked; zero if it has the content, or if it has failed for good.
+	next time.Time
+	// answered reports whether a call succeeded. err is why the last one failed; nil if it did not.
+	answered bool
+	err      error
 }
 
 // take takes note of a call that began at a time.
-func (x *asked) take(began time.Time, err error) {
-	if x.tried, x.err = began, err; err == nil {
-		x.answered = began
-	}
-}
-
-// done reports whether the pod need not be asked any more.
-func (x *asked) done(a *asking) bool { return x.err == nil && !x.answered.Before(a.last) }
-
-// next returns when a pod that is not done must be asked the next time.
-func (x *asked) next(a *asking) time.Time {
+func (x *asked) take(a *asking, began time.Time, err error) {
+	x.next, x.err, x.answered = time.Time{}, err, x.answered || err == nil
 	switch {
-	case x.err != nil:
-		return x.tried.Add(callPause)
-	case x.answered.IsZero():
-		return a.first
+	case err == nil && began.Before(a.last):
+		x.next = a.last
+	case err != nil && fateOf(err) != fateNever && began.Before(a.last.Add(patience)):
+		x.next = began.Add(callPause)
 	}
-	return a.last
 }
 
-// hopeless says why the pod is given up; empty if it is not.
-func (x *asked) hopeless(a *asking) string {
-	if x.err == nil || fateOf(x.err) != fateNever && x.tried.Before(a.last.Add(patience)) {
-		return ""
+// meet takes note of the pods that run, without those that have the content anyway.
+func (a *asking) meet(pods []workload.RunningPod) {
+	known := a.pods
+	a.pods = nil
+	for _, p := range pods {
+		if p.Created.After(a.there) {
+			continue
+		}
+		x := &asked{next: a.first}
+		if i := slices.IndexFunc(known, func(x *asked) bool { return x.UID == p.UID }); i >= 0 {
+			x = known[i]
+		}
+		x.RunningPod = p
+		a.pods = append(a.pods, x)
 	}
-	return "pod " + x.name + ": " + x.err.Error()
 }
 
 // maxFailed bounds the names of failed pods in a record.
@@ -60,50 +61,46 @@ func (a *asking) asked() *reloader.Asked {
 	}
 	sum := &reloader.Asked{}
 	for _, x := range a.pods {
-		switch {
-		case x.err != nil:
+		if x.err != nil {
 			sum.Failed++
-			sum.Names = append(sum.Names, x.name)
-		case !x.answered.IsZero():
+			sum.Names = append(sum.Names, x.Name)
+		} else if x.answered {
 			sum.Answered++
 		}
 	}
-	sum.Asked = sum.Failed + sum.Answered
-	slices.Sort(sum.Names)
-	sum.Names = sum.Names[:min(len(sum.Names), maxFailed)]
+	sum.Asked, sum.Names = sum.Failed+sum.Answered, sum.Names[:min(len(sum.Names), maxFailed)]
 	return sum
 }
 
-// errUnproved is that of a pod that answered, and did not show that it has the content.
-var errUnproved = errors.New("it answered, and reroll.dev/http-verify shows no new content")
-
-// ask asks one pod.
-func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, secret map[string][]byte) error {
+// ask asks one pod. The data of the Secret is read if it is needed.
+func (d *roller) ask(ctx context.Context, a *asking, p workload.RunningPod, secret func() (map[string][]byte, error)) (err error) {
 	h, began, before := a.how, time.Now(), 0.0
-	p.Refreshed = a.value() // what it is asked to take, also if it could not be touched
-	call := func(r dialect.Request) ([]byte, error) { return d.Caller.Call(ctx, p, r, secret) }
+	var credentials map[string][]byte
+	if h.Secret != "" {
+		if credentials, err = secret(); err != nil {
+			return errors.New("its credentials cannot be read: " + err.Error()) // one that is not found is no pod that is gone
+		}
+	}
+	p.Refreshed = a.value // what it is asked to take, also if it could not be touched
+	call := func(r dialect.Request) ([]byte, error) { return d.Caller.Call(ctx, p, r, credentials) }
 	switch {
 	case h.Strategy == dialect.Refresh:
-		return d.Pods.Refresh(ctx, p, a.value())
+		return d.Pods.Refresh(ctx, p, a.value)
 	case h.Strategy == dialect.Exec:
 		return d.Pods.Exec(ctx, p, h.Container, h.Command)
-	case h.Verify.Path == "":
-		_, err := call(h.Reload)
-		return err
-	}
-	if h.Metric != "" {
+	case h.Metric != "":
 		answer, err := call(h.Verify)
 		if err != nil {
 			return err
 		}
 		before = sumOf(answer, h.Metric)
 	}
-	if _, err := call(h.Reload); err != nil {
+	if _, err := call(h.Reload); err != nil || h.Verify.Path == "" {
 		return err
 	}
 	answer, err := call(h.Verify)
 	if late := h.Metric != "" || !began.Before(a.last); err == nil && late && !a.proves(before, answer) {
-		err = errUnproved
+		return errors.New("it answered, and reroll.dev/http-verify shows no new content")
 	}
 	return err
 }
