@@ -59,6 +59,8 @@ type connection struct {
 	events kubernetes.Interface
 	// fence refuses writes after the last term of leadership.
 	fence fence
+	// servers are the addresses of the API servers; nil before they are asked for.
+	servers atomic.Pointer[servers]
 	// Namespace is Reroll's own namespace.
 	Namespace string
 	// UID is that of the namespace kube-system and identifies the cluster. It is empty if reading it is forbidden.
@@ -76,8 +78,6 @@ type Cluster struct {
 	term atomic.Pointer[context.Context]
 	// proofs has the moment of the newest update seen of each SecretProviderClass.
 	proofs sync.Map
-	// servers are the addresses of the API servers; nil before they are asked for.
-	servers atomic.Pointer[servers]
 }
 
 func newCluster(c *connection) *Cluster { return &Cluster{connection: c} }

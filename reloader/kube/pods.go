@@ -37,7 +37,7 @@ type servers struct {
 }
 
 // Running returns the pods of w that run and are not being deleted. It fails if a running pod that w selects does not say whether it is of w.
-func (c *Cluster) Running(ctx context.Context, w *workload.Workload) (found []workload.RunningPod, err error) {
+func (c *connection) Running(ctx context.Context, w *workload.Workload) (found []workload.RunningPod, err error) {
 	if w.Selector == "" {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ func (c *Cluster) Running(ctx context.Context, w *workload.Workload) (found []wo
 
 // Refresh writes value into the annotation workload.RefreshKey of pod, so that its kubelet refreshes the volumes at once. A value that it has
 // already changes nothing. The error is NotFound if the pod is gone, or another one has its name.
-func (c *Cluster) Refresh(ctx context.Context, pod workload.RunningPod, value string) error {
+func (c *connection) Refresh(ctx context.Context, pod workload.RunningPod, value string) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]string{workload.RefreshKey: value}}})
 	if err != nil {
 		return fmt.Errorf("encode the patch of pod %s: %w", pod.Name, err)
@@ -79,7 +79,7 @@ func (c *Cluster) Refresh(ctx context.Context, pod workload.RunningPod, value st
 }
 
 // Secret returns the data of a Secret.
-func (c *Cluster) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+func (c *connection) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	s, err := c.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (c *Cluster) Secret(ctx context.Context, namespace, name string) (map[strin
 
 // Servers returns the addresses of the API servers, at most a minute old. It fails with ErrLeadershipLost where the fence refuses writes: what is
 // about to be asked of a pod is like a write.
-func (c *Cluster) Servers(ctx context.Context) ([]netip.Addr, error) {
+func (c *connection) Servers(ctx context.Context) ([]netip.Addr, error) {
 	if c.fence.closed() {
 		return nil, ErrLeadershipLost
 	}
@@ -120,7 +120,7 @@ func (c *Cluster) Servers(ctx context.Context) ([]netip.Addr, error) {
 
 // Exec runs a command without input in a container of pod. Whatever it writes is thrown away. The error is one of the Kubernetes
 // API, or has the exit code, or says which limit the command broke.
-func (c *Cluster) Exec(ctx context.Context, pod workload.RunningPod, container string, command []string) error {
+func (c *connection) Exec(ctx context.Context, pod workload.RunningPod, container string, command []string) error {
 	address := c.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stderr: true}, scheme.ParameterCodec).URL()
 	executor, err := remotecommand.NewWebSocketExecutor(c.fence.around(c.config), http.MethodGet, address.String())
