@@ -176,7 +176,6 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(ctx, &begin, workers, d.workloadQ, attend)
 	work(ctx, &begin, resumers, d.owedQ, resume)
 	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
-	work(ctx, &begin, 1, d.scopeQ, func(s scope) time.Duration { return d.again(ctx, s) })
 	work(ctx, &begin, lookers, d.configQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
 
 	if d.first(ctx) == nil {
@@ -189,7 +188,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	// A call to a lost API server or NATS must not block the end; the next start computes unfinished work again.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.scopeQ, d.configQ)
+	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.configQ)
 	_ = begin.Wait()
 	d.storeRest()
 	d.shutDown(d.recordQ, d.changeQ, d.ledgerQ)
@@ -203,7 +202,6 @@ func (d *Dispatcher) keep(ctx context.Context) {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
 	sweeping.Go(func() { d.sweep(ctx) })
-	sweeping.Go(func() { d.unsure(ctx) })
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for ctx.Err() == nil {

@@ -66,8 +66,7 @@ func (d *Dispatcher) Wanted(w reloader.Want) { d.fleet.Wanted(w) }
 func (d *Dispatcher) newsOf(c reloader.Config) {
 	b := d.lock()
 	defer d.unlock()
-	b.intake.of(c).due = true
-	d.configQ.Add(c)
+	b.lookAt(c)
 	b.reopenAll(c)
 }
 

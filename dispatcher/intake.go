@@ -124,9 +124,8 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 		again := b.intake.of(c)
 		again.due = true
 		again.keep(hints)
-	} else if wait := unsureFor(hints, time.Now()); wait > 0 && len(targets) > 0 {
-		b.intake.of(c).due = true
-		d.configQ.AddAfter(c, wait)
+	} else if len(targets) > 0 && slices.ContainsFunc(hints, reloader.Hint.OutcomeUnknown) {
+		d.configQ.AddAfter(c, lookAgain)
 	}
 	d.unlock()
 	d.acknowledge(l.deliveries, targets, err)
@@ -198,14 +197,4 @@ func fitted[K comparable, V any](m map[K]V) map[K]V {
 		return m
 	}
 	return map[K]V{}
-}
-
-// unsureFor returns for how long a request behind hints may still be carried out, although it was answered; 0 if none may.
-func unsureFor(hints []reloader.Hint, now time.Time) (wait time.Duration) {
-	for _, h := range hints {
-		if h.OutcomeUnknown() {
-			wait = max(wait, min(lookAgain, h.Received.Add(lookAgain).Sub(now)))
-		}
-	}
-	return wait
 }

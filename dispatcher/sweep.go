@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -78,34 +79,28 @@ func (d *sweeper) Suspect(reason string) {
 	}
 }
 
-// sweep looks at every scope in each interval, until ctx ends.
+// never is an interval that does not end.
+const never = 100 * 365 * 24 * time.Hour
+
+// sweep looks at every scope in each interval, and at all at once when hints may have been lost, until ctx ends.
 func (d *sweeper) sweep(ctx context.Context) {
-	if d.SweepInterval <= 0 {
-		return
+	if d.SweepInterval > 0 {
+		d.metrics.Swept(time.Now()) // the sweep at the start has looked at all
 	}
-	d.metrics.Swept(time.Now()) // the sweep at the start has looked at all
+	time.AfterFunc(lookAgain, func() {
+		d.Suspect("a request that an earlier process heard of may have been carried out since the start")
+	})
 	for ctx.Err() == nil {
 		began := time.Now()
-		reached := d.round(ctx, d.SweepInterval)
+		reached := d.round(ctx, cmp.Or(d.SweepInterval, never))
 		d.metrics.SweepTook(time.Since(began))
-		d.expandPatterns()
 		if reached {
 			d.metrics.Swept(time.Now())
 		}
 	}
 }
 
-// unsure reads everything again a while after the start: a hint of an earlier process may have had an unknown outcome, and its
-// second look ended with it.
-func (d *sweeper) unsure(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(lookAgain):
-		d.round(ctx, 0)
-	}
-}
-
-// round looks at every scope, spread over a time, and reports whether it could look at all. Without that time it hurries.
+// round looks at every scope and pattern, spread over a time, and reports whether it could look at all. Without that time it hurries.
 func (d *sweeper) round(ctx context.Context, over time.Duration) bool {
 	scopes := d.lock().index.scopes()
 	d.unlock()
@@ -118,6 +113,7 @@ func (d *sweeper) round(ctx context.Context, over time.Duration) bool {
 		d.pause(ctx, time.Until(begin.Add(time.Duration(i+1)*step)))
 		reached = d.scope(ctx, s, step) && reached
 	}
+	d.expandPatterns()
 	return reached && ctx.Err() == nil
 }
 
@@ -129,66 +125,33 @@ func (d *sweeper) pause(ctx context.Context, wait time.Duration) {
 	case reason := <-d.suspicion:
 		d.Logger.Info("sweeping everything", "reason", reason)
 		d.round(ctx, 0)
-		d.expandPatterns()
 	}
 }
 
 // scope looks at the configs of one scope that are not in the version last seen, and reports whether it could. Where versions may not be listed, each
-// config is read, spread over the available time. A list that fails is retried.
+// config is read, spread over the available time. A list that fails otherwise waits for the next round.
 func (d *sweeper) scope(ctx context.Context, s scope, over time.Duration) bool {
-	switch err := d.listed(ctx, s); {
-	case err == nil:
-		return true
-	case !apierrors.IsForbidden(err):
-		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
-		d.scopeQ.AddRateLimited(s)
-		return false
-	}
-	known := d.known(s)
-	for i, c := range known {
-		if i > 0 {
-			d.pause(ctx, over/time.Duration(len(known)))
-		}
-		if ctx.Err() == nil {
-			d.config(ctx, c)
-		}
-	}
-	return true
-}
-
-// listed lists the configs of one scope and looks at those that are not in the version last seen.
-func (d *sweeper) listed(ctx context.Context, s scope) error {
 	began := time.Now()
 	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
-	if err != nil {
-		return err
+	if err != nil && !apierrors.IsForbidden(err) {
+		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
+		return false
 	}
-	for _, c := range d.known(s) {
-		if ctx.Err() != nil {
-			return nil
+	b := d.lock()
+	known := b.index.known(s)
+	d.unlock()
+	for i, c := range known {
+		if err != nil && i > 0 {
+			d.pause(ctx, over/time.Duration(len(known)))
 		}
 		meta, there := listed[c]
-		seen := d.lock().configs[c].asSeen(c.Kind, meta, there, began)
-		d.unlock()
-		if !seen {
-			d.config(ctx, c)
+		b := d.lock()
+		if err != nil || !b.configs[c].asSeen(c.Kind, meta, there, began) {
+			b.lookAt(c)
 		}
+		d.unlock()
 	}
-	return nil
-}
-
-// again sweeps a scope whose configs could not be listed. One that may not be listed waits for its turn.
-func (d *sweeper) again(ctx context.Context, s scope) time.Duration {
-	if err := d.listed(ctx, s); err != nil && !apierrors.IsForbidden(err) {
-		return again
-	}
-	return 0
-}
-
-func (d *sweeper) known(s scope) []reloader.Config {
-	b := d.lock()
-	defer d.unlock()
-	return b.index.known(s)
+	return true
 }
 
 // asSeen reports whether a config is as the last look found it, which then counts as one that began with the list that has meta.
@@ -202,15 +165,8 @@ func (e *entry) asSeen(kind reloader.ConfigKind, meta live.Meta, there bool, beg
 	return true
 }
 
-func (d *sweeper) config(ctx context.Context, c reloader.Config) {
-	_, err := d.look(ctx, c, nil)
-	if err == nil {
-		return
-	}
-	d.Logger.Warn("sweep could not look at a config", "config", c.String(), "error", err)
-	if fateOf(err) == fateAgain {
-		d.lock().intake.of(c).due = true
-		d.unlock()
-		d.configQ.AddRateLimited(c)
-	}
+// lookAt has the workers look at c, and try again where that fails, although no hint asks for it.
+func (b *board) lookAt(c reloader.Config) {
+	b.intake.of(c).due = true
+	b.configQ.Add(c)
 }

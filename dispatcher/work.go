@@ -23,8 +23,6 @@ type queues struct {
 	exportQ workqueue.TypedRateLimitingInterface[reloader.Config]
 	// owedQ has workloads on which something must be undone when it is due.
 	owedQ workqueue.TypedRateLimitingInterface[reloader.WorkloadRef]
-	// scopeQ has scopes that a sweep could not list.
-	scopeQ workqueue.TypedRateLimitingInterface[scope]
 	// ledgerQ has namespaces whose ledger must be written.
 	ledgerQ workqueue.TypedRateLimitingInterface[string]
 }
@@ -37,7 +35,6 @@ func newQueues() queues {
 		changeQ:   newQueue[reloader.Config](10 * time.Second),
 		exportQ:   newQueue[reloader.Config](time.Minute),
 		owedQ:     newQueue[reloader.WorkloadRef](time.Minute),
-		scopeQ:    newQueue[scope](time.Minute),
 		ledgerQ:   newQueue[string](10 * time.Second),
 	}
 }
