@@ -48,6 +48,8 @@ type history struct {
 	*common
 	index   *index
 	records *records
+	// judged is when judge was called last.
+	judged time.Time
 }
 
 // take compares the newest look of e with the last change of it, and with what hints say.
@@ -62,11 +64,6 @@ func (h *history) take(c reloader.Config, e *entry, before fact, told *reloader.
 		h.attributeLate(c, e, e.now, hints)
 	}
 	e.heard = e.heard.With(hints)
-	for i := range e.drifts {
-		for _, hint := range hints {
-			e.drifts[i] = e.drifts[i].Hear(hint)
-		}
-	}
 }
 
 // compare says what f, the newest look at c, is next to the last change of it: nothing new, or a change. before is the look before it, and told the change
@@ -108,11 +105,7 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 		change.Keys = digest.Diff(change.Old, f.digest)
 	}
 	change.ID = reloader.ChangeID(change)
-	change = actor.Attribute(change, foundOf(change, f), e.fresh(hints), old)
-	if change.Source == reloader.SourceSweep {
-		e.drifts = append(e.drifts, actor.Drift{Config: c, ChangeID: change.ID, Found: change.VerifiedAt})
-	}
-	return change, true
+	return actor.Attribute(change, foundOf(change, f), e.fresh(hints), old), true
 }
 
 func anyCreates(hints []reloader.Hint) bool {
@@ -220,18 +213,28 @@ func (e *entry) stored(id string) {
 	}
 }
 
-// judge counts the changes that a sweep found and no hint reported in time.
+// driftTime is how long after the sweep has found a change its hint may still come, without the change counting as missed by the feed.
+const driftTime = 5 * time.Minute
+
+// judge counts the changes that a sweep found and no hint has reported in time, of those whose time ended since it was called last. A feed that works for
+// ConfigMaps and Secrets may leave out rotations for good: they are about a resource of their own, which an audit policy or the filter of a log shipper has
+// to keep.
 func (h *history) judge(all configs, now time.Time) {
+	since := h.judged
+	h.judged = now
 	for c, e := range all {
-		e.drifts = slices.DeleteFunc(e.drifts, func(drift actor.Drift) bool {
-			if now.Before(drift.Due()) {
-				return false
-			}
-			if cause, missed := drift.Missed(); missed {
-				h.metrics.Drifted()
-				h.Logger.Warn("a change was found by the sweep alone: "+cause, "change", drift.ChangeID, "config", c.String())
-			}
-			return true
-		})
+		change := e.newest.whole
+		if change == nil || change.Source != reloader.SourceSweep || c.Cluster != "" {
+			continue
+		}
+		if due := change.VerifiedAt.Add(driftTime); due.After(now) || !due.After(since) {
+			continue
+		}
+		cause := "the feed has missed it"
+		if told := c.Kind.Info().Told; told != "" {
+			cause = "no source reports rotations; audit policy and shipping filters must keep updates of " + told
+		}
+		h.metrics.Drifted()
+		h.Logger.Warn("a change was found by the sweep alone: "+cause, "change", change.ID, "config", c.String())
 	}
 }

@@ -161,6 +161,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 
 	b := d.lock()
 	b.gate.replay(time.Now())
+	b.history.judged = time.Now()
 	d.starting.Store(&lists{}) // before anything is looked at
 	d.unlock()
 	var begin, settle errgroup.Group

@@ -20,9 +20,8 @@ type entry struct {
 	newest   newest
 	before   *reloader.Change
 	unstored []reloader.Change
-	// heard has the requests that looks have answered, and drifts the changes that no hint has led to yet.
-	heard  actor.Heard
-	drifts []actor.Drift
+	// heard has the requests that looks have answered.
+	heard actor.Heard
 	// unreadable is why the config cannot be read; empty if it can.
 	unreadable string
 }

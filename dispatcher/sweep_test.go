@@ -74,6 +74,18 @@ func TestSweep(t *testing.T) {
 			w.pass(time.Hour)
 			w.rolled(web, 1)
 		},
+		"the feed is late": func(t *testing.T, w *world) {
+			r := w.sweeping()
+			w.usually()
+			hint := w.editUnheard(alice, "2")
+			w.pass(10*time.Minute + time.Second)
+			w.rolled(web, 1)
+			w.stream.send(hint)
+			w.pass(10 * time.Minute)
+			if got := drifts(t, r); got != 0 {
+				t.Errorf("drift %v after the hint has come late, want 0", got)
+			}
+		},
 		"sweep costs one list when nothing changed": func(t *testing.T, w *world) {
 			w.sweeping()
 			w.usual()

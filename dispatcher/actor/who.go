@@ -1,5 +1,5 @@
 // Package actor finds who made a change of a config: from the hints between two looks, from hints that come later, and from several sources that
-// report one request. It also judges which changes the audit feed has missed.
+// report one request.
 //
 // The package takes values and returns values. A hint is foreign input: it may be lost, late, repeated or forged. It decides which names a
 // change has, and nothing else.

@@ -184,29 +184,6 @@ func TestLate(t *testing.T) {
 	}
 }
 
-func TestDrift(t *testing.T) {
-	for name, c := range map[string]struct {
-		hints  []reloader.Hint
-		missed bool
-	}{
-		"no hint":               {nil, true},
-		"its hint, late":        {[]reloader.Hint{hint(alice, 540), hint(bob, 700)}, false},
-		"that of a later write": {[]reloader.Hint{hint(bob, 700)}, true},
-	} {
-		d := actor.Drift{Config: app, Found: after(600)}
-		for _, h := range c.hints {
-			d = d.Hear(h)
-		}
-		if cause, missed := d.Missed(); missed != c.missed || cause != "the feed has missed it" {
-			t.Errorf("%s: missed %v, want %v (%s)", name, missed, c.missed, cause)
-		}
-	}
-	rotation := actor.Drift{Config: reloader.Config{Kind: reloader.SecretProviderClass}}
-	if cause, _ := rotation.Missed(); cause == "the feed has missed it" {
-		t.Error("a rotation that no source reports has the cause of other kinds")
-	}
-}
-
 func TestHeard(t *testing.T) {
 	timeout := hint(carol, 2)
 	timeout.Code = 504
