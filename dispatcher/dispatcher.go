@@ -102,7 +102,7 @@ func New(o Options) *Dispatcher {
 	shared := &common{Options: o, queues: newQueues()}
 	shared.workers = newFair(workers, shared.workloadQ)
 	known := newMemory(shared)
-	looks := &looker{common: shared, memory: known, flight: &flight{locks: map[reloader.Config]*flightLock{}}}
+	looks := &looker{common: shared, memory: known}
 	d := &Dispatcher{
 		common: shared, memory: known,
 		tracker: &tracker{shared, known, &payer{shared, known}},

@@ -19,14 +19,15 @@ import (
 type looker struct {
 	*common
 	*memory
-	flight *flight
+	// flight has the configs that are being looked at, each with a channel that is closed when that ends.
+	flight sync.Map
 	// starting has what is listed once while the process starts; nil otherwise.
 	starting atomic.Pointer[lists]
 }
 
 // look looks at c, and makes known what it found. hints are the reasons to look.
 func (d *looker) look(ctx context.Context, c reloader.Config, hints []reloader.Hint) (fact, error) {
-	defer d.flight.lock(c)()
+	defer d.alone(c)()
 	return d.lookLocked(ctx, c, hints, false)
 }
 
@@ -36,7 +37,7 @@ func (d *looker) current(ctx context.Context, c reloader.Config, after time.Time
 	if f, ok := d.recent(c, after, whole); ok {
 		return f, nil
 	}
-	defer d.flight.lock(c)()
+	defer d.alone(c)()
 	if f, ok := d.recent(c, after, whole); ok {
 		return f, nil
 	}
@@ -212,35 +213,17 @@ func (b *board) fallBehind(t *tracked, c reloader.Config, f fact) {
 	}
 }
 
-// flight gives each config to one reader at a time.
-type flight struct {
-	mu    sync.Mutex
-	locks map[reloader.Config]*flightLock
-}
-
-type flightLock struct {
-	// held is full while the lock is held.
-	held  chan struct{}
-	users int
-}
-
-// lock waits for the lock of c and returns the call that releases it.
-func (f *flight) lock(c reloader.Config) func() {
-	f.mu.Lock()
-	l := f.locks[c]
-	if l == nil {
-		l = &flightLock{held: make(chan struct{}, 1)}
-		f.locks[c] = l
-	}
-	l.users++
-	f.mu.Unlock()
-	l.held <- struct{}{}
-	return func() {
-		<-l.held
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(f.locks, c)
+// alone waits until nobody else looks at c, and returns the call that lets the next one.
+func (d *looker) alone(c reloader.Config) func() {
+	done := make(chan struct{})
+	for {
+		other, taken := d.flight.LoadOrStore(c, done)
+		if !taken {
+			return func() {
+				d.flight.Delete(c)
+				close(done)
+			}
 		}
+		<-other.(chan struct{})
 	}
 }
