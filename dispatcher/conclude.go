@@ -54,7 +54,6 @@ func (b *board) conclude(did done) {
 		b.configQ.AddAfter(c, lookAfterRoll)
 	}
 	b.letOff(t)
-	b.gate.nextAfter(t)
 }
 
 // noteAll takes verdicts that are notes, or that nothing must be done, and closes what they are about. That a workload was not rolled for changes is

@@ -168,17 +168,6 @@ func (g *gate) nextAfter(t *tracked) {
 	}
 }
 
-// letOthersTry has the workloads tried that may wait for t.
-func (g *gate) letOthersTry(t *tracked) {
-	for c := range t.edges.All() {
-		for _, other := range g.index.byConfig[c] {
-			if other.edges.Get(c).behind {
-				g.workloadQ.Add(other.w.Ref())
-			}
-		}
-	}
-}
-
 // replay has the rate limit know of the rolls of the last minute, by whichever process: one that starts again and again must not begin
 // with a burst each time. It comes when every workload is tracked.
 func (g *gate) replay(now time.Time) {

@@ -75,7 +75,7 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 	}
 	b.complain(t, was.Problems)
 	if t.retries() {
-		b.gate.letOthersTry(t)
+		b.gate.nextAfter(t) // others may wait for it
 	}
 	b.rollouts.watch(t)
 	b.workloadQ.Add(w.Ref())
