@@ -25,14 +25,8 @@ type roller struct {
 // maxRereads is how often in a row a workload that moved under our hands is read and decided again before it has to wait.
 const maxRereads = 5
 
-// next is what comes after one step of attend: the workload must be attended again at once, or after a time.
-type next struct {
-	atOnce bool
-	wait   time.Duration
-	// conflict has the workload wait if the steps come to no end; nil if it need not.
-	conflict error
-	rolling  []reloader.Config
-}
+// atOnce says that the workload must be attended again now.
+const atOnce time.Duration = -2
 
 // attend does what is due for one workload, and returns how long until it has to be attended again. No two calls are about the same workload.
 func (d *roller) attend(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
@@ -45,25 +39,25 @@ func (d *roller) attend(ctx context.Context, ref reloader.WorkloadRef) time.Dura
 	}
 	released := d.release(ctx, t)
 	var s *sitting
-	var n next
 	for range maxRereads + 1 {
 		if err := d.keeper.readLedger(ctx, ref.Namespace); err != nil {
 			return d.troubled(ref, err)
 		}
-		if s, n.wait = d.sit(t); s == nil {
-			return cmp.Or(released, n.wait)
+		var wait time.Duration
+		if s, wait = d.sit(t); s != nil {
+			wait = d.step(ctx, s)
 		}
-		if n = d.step(ctx, s); !n.atOnce {
-			return cmp.Or(released, n.wait)
+		if wait != atOnce {
+			return cmp.Or(released, wait)
 		}
 		if d.tracker.trackedBy(ref) != t {
 			return time.Millisecond // it was replaced, or opted out
 		}
 	}
-	if n.conflict == nil {
+	if s.conflict == nil {
 		return again
 	}
-	wait := d.holdBack(s, n.rolling, n.conflict)
+	wait := d.holdBack(s, s.rolling, s.conflict)
 	d.lock()
 	defer d.unlock()
 	t.calm = time.Now().Add(min(longestRest, firstRest<<min(t.attempts, 20)))
@@ -87,10 +81,13 @@ type sitting struct {
 	// after is when the State became known: no look that began before it counts.
 	after time.Time
 	began time.Time
+	// conflict has the workload wait if it moves each time, and rolling are the configs that it was to roll for.
+	conflict error
+	rolling  []reloader.Config
 }
 
-// step decides what is new about a workload. If there is nothing new, it rolls what is behind and due.
-func (d *roller) step(ctx context.Context, s *sitting) next {
+// step decides what is new about a workload. If there is nothing new, it rolls what is behind and due. It returns when the workload must be attended again.
+func (d *roller) step(ctx context.Context, s *sitting) time.Duration {
 	t := s.t
 	if s.due {
 		defer d.stand(t)
@@ -105,7 +102,7 @@ func (d *roller) step(ctx context.Context, s *sitting) next {
 	case s.due && (out.Do == plan.Roll || s.requested != ""):
 		return d.roll(ctx, s, out, verdicts)
 	case s.due && failed != nil && len(verdicts) == 0:
-		return next{wait: d.holdBack(s, nil, failed)}
+		return d.holdBack(s, nil, failed)
 	}
 	return d.note(ctx, s, out, verdicts)
 }
@@ -169,20 +166,20 @@ func (d *roller) stand(t *tracked) {
 
 // note writes what must be noted into the State, and has what turned out to be missed wait for its window. Where a note says that something came to the
 // content by itself, the workload is read again before: if it has changed, everything is decided again.
-func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) next {
+func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) time.Duration {
 	t := s.t
 	byItself := func(c reloader.Config) bool {
 		return verdicts[c].Rule == plan.Reverted || verdicts[c].Rule == plan.PodsNewer
 	}
 	if slices.ContainsFunc(out.Noted, byItself) {
 		if _, err := d.tracker.reread(ctx, s.w.Ref()); err != nil {
-			return next{wait: d.holdBack(s, nil, err)}
+			return d.holdBack(s, nil, err)
 		}
 	}
 	b := d.lock()
 	defer d.unlock()
 	if t.state.N != s.n || !t.w.Alike(s.w) && slices.ContainsFunc(out.Noted, byItself) {
-		return next{atOnce: true} // another process has rolled it, or it has changed
+		return atOnce // another process has rolled it, or it has changed
 	}
 	for _, c := range out.Rolled {
 		if e := t.edges.Get(c); e != nil && !e.behind {
@@ -190,7 +187,7 @@ func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdict
 		}
 	}
 	b.noteAll(s, verdicts)
-	return next{atOnce: true}
+	return atOnce
 }
 
 // release has the pods of t scheduled that Wave kept from it, and returns how long to wait before that is tried again. It is not a

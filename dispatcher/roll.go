@@ -17,7 +17,7 @@ import (
 )
 
 // roll rolls the workload of s by one write, which also says what it was rolled for. A conflict has everything read and decided again.
-func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) next {
+func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) time.Duration {
 	if s.w.Dormant && s.requested != "" && out.Do != plan.Roll {
 		d.lock().concludeRequest(s, reloader.ReasonDormant)
 		d.unlock()
@@ -27,7 +27,7 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	if did.outcome == reloader.ReasonReloaded && s.plan.Chosen.Hot != nil && s.requested == "" {
 		outcome, wait := d.reload(ctx, &did)
 		if outcome == "" {
-			return next{wait: wait}
+			return wait
 		}
 		did.outcome = outcome
 	}
@@ -43,14 +43,14 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	did.at = time.Now()
 	switch fate := fateOf(err); {
 	case errors.Is(err, errOutrun):
-		return next{atOnce: true}
+		return atOnce
 	case fate == fateGone:
 		d.tracker.forgetGone(s.t, s.w.Ref())
-		return next{}
+		return 0
 	case fate == fateStale && apierrors.IsConflict(err):
-		conflict := err
+		s.conflict, s.rolling = err, out.Rolled
 		if _, err = d.tracker.reread(ctx, s.w.Ref()); err == nil {
-			return next{atOnce: true, conflict: conflict, rolling: out.Rolled}
+			return atOnce
 		}
 	case fate == fateAgain:
 		_, _ = d.tracker.reread(ctx, s.w.Ref()) // perhaps it was written, and the answer was lost
@@ -65,13 +65,13 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	}
 	d.unlock()
 	if err != nil {
-		return next{wait: d.holdBack(s, out.Rolled, err)}
+		return d.holdBack(s, out.Rolled, err)
 	}
 	if did.patched != nil {
 		p := d.compile(did.patched)
 		d.tracker.debts.note(did.patched, &p)
 	}
-	return next{atOnce: true}
+	return atOnce
 }
 
 // stateAfter returns the State of the workload after a roll for out, or on request.
