@@ -137,7 +137,8 @@ func shrunk(e *entry, last reloader.Change, k plan.Case) bool {
 // taken reports whether something was removed from a config since w. Managed fields keep no time of a removal: it has a later version than w, and
 // no field was given a value since.
 func taken(w *workload.Workload, f fact) bool {
-	return !f.absent && !f.touched.IsZero() && newerVersion(f.ResourceVersion, w.ResourceVersion) && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
+	order, _ := applied.CompareVersions(f.ResourceVersion, w.ResourceVersion)
+	return !f.absent && !f.touched.IsZero() && order > 0 && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
 }
 
 // asAbsent reports whether c, which cannot be read for a reason that does not pass, is nothing to t but a config that does not exist: it is of another

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/reloader"
@@ -105,8 +103,8 @@ func (d *common) compile(w *workload.Workload) dialect.Plan {
 // older reports whether w is certainly an earlier version of other.
 func older(w, other *workload.Workload) bool {
 	before := func(a, b *workload.Workload) bool {
-		order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
-		return a.UID == b.UID && err == nil && order < 0
+		order, ordered := applied.CompareVersions(a.ResourceVersion, b.ResourceVersion)
+		return a.UID == b.UID && ordered && order < 0
 	}
 	return before(w, other) || w.Via != nil && other.Via != nil && before(w.Via, other.Via)
 }
@@ -200,10 +198,4 @@ func (b *board) untrack(ref reloader.WorkloadRef, gone bool) {
 		b.gate.nextAfter(t)
 	}
 	b.recordQ.Add(ref)
-}
-
-// newerVersion reports whether one resource version is certainly later than another.
-func newerVersion(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order > 0
 }

@@ -33,7 +33,7 @@ func since(looks []Look, e Write) int {
 		}
 	}
 	for i, l := range looks {
-		if order, ordered := compareVersions(l.Version, e.Version); ordered && order > 0 {
+		if order, ordered := CompareVersions(l.Version, e.Version); ordered && order > 0 {
 			return i
 		}
 	}

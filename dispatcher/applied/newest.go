@@ -37,7 +37,7 @@ func Newest(object, ledger State) State {
 
 // newer reports whether o is the newer write of c; otherwise says it where their versions do not.
 func newer(c reloader.Config, o, l Write, otherwise bool) bool {
-	order, ordered := compareVersions(o.Version, l.Version)
+	order, ordered := CompareVersions(o.Version, l.Version)
 	if c.Cluster != "" || !ordered || order == 0 {
 		return otherwise
 	}

@@ -86,18 +86,14 @@ func (s State) Contents() map[reloader.Config]string {
 	return contents
 }
 
-// Note returns s with other writes of some configs, as of a time of our clock. A config without a write is forgotten.
+// Note returns s with other writes of some configs, as of a time of our clock.
 func (s State) Note(writes map[reloader.Config]*Write, now time.Time) State {
 	if len(writes) == 0 {
 		return s
 	}
 	s.Writes = slices.Clone(s.Writes)
 	for c, w := range writes {
-		if w == nil {
-			s.Writes.Delete(c)
-		} else {
-			s.Writes.Set(c, *w)
-		}
+		s.Writes.Set(c, *w)
 	}
 	s.Noted = now
 	return s
@@ -114,8 +110,8 @@ func (s State) wanted() reloader.ByConfig[Write] {
 	return slices.DeleteFunc(slices.Clone(s.Writes), func(of reloader.OfConfig[Write]) bool { return of.Value.Out })
 }
 
-// compareVersions orders resource versions of one config, which are numbers. It reports false if one is none.
-func compareVersions(a, b string) (int, bool) {
+// CompareVersions orders resource versions of one cluster, which are numbers. It reports false if one is none.
+func CompareVersions(a, b string) (int, bool) {
 	if !isNumber(a) || !isNumber(b) {
 		return 0, false
 	}
