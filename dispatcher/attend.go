@@ -95,8 +95,7 @@ func (d *roller) step(ctx context.Context, s *sitting) time.Duration {
 	verdicts, failed := d.decider.decide(ctx, s)
 	d.lock()
 	s.state = t.state
-	object, _ := t.onObject()
-	out := plan.Together(string(t.target().UID), object, t.state, verdicts, s.began)
+	out := plan.Together(string(t.target().UID), t.state, verdicts, s.began)
 	d.unlock()
 	switch {
 	case s.due && (out.Do == plan.Roll || s.requested != ""):

@@ -220,6 +220,6 @@ func (m *model) together(w *world, p *process, verdicts [configs]verdict, now ui
 	if m.product.was != nil {
 		newest = m.product.was(w.applied(w.object), newest)
 	}
-	o := plan.Together(uid, w.applied(w.object), newest, asked, timeAt(now))
+	o := plan.Together(uid, newest, asked, timeAt(now))
 	return o.Do, m.back(w, o.State, p.mem, w.object)
 }

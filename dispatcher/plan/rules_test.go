@@ -119,20 +119,19 @@ func TestTogether(t *testing.T) {
 	out := plan.Verdict{Do: plan.Note, Reason: reloader.ReasonNotOptedIn, Write: applied.Write{Version: "5", KeyID: "k", Sum: "s", Out: true}}
 	cases := map[string]struct {
 		verdicts      map[reloader.Config]plan.Verdict
-		object        applied.State
 		do            plan.Do
 		n             uint64
 		writes        reloader.ByConfig[applied.Write]
 		noted, rolled []reloader.Config
 	}{
-		"a roll takes notes along":  {map[reloader.Config]plan.Verdict{x: roll, y: note}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
-		"asked first":               {map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}, y: roll}, state, plan.Ask, 3, state.Writes, nil, []reloader.Config{y}},
-		"out, and in the ledger":    {map[reloader.Config]plan.Verdict{y: out}, applied.State{}, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x)}), []reloader.Config{y}, nil},
-		"a roll without what's out": {map[reloader.Config]plan.Verdict{x: roll, y: out}, state, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write}), []reloader.Config{y}, []reloader.Config{x}},
+		"a roll takes notes along":  {map[reloader.Config]plan.Verdict{x: roll, y: note}, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
+		"asked first":               {map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}, y: roll}, plan.Ask, 3, state.Writes, nil, []reloader.Config{y}},
+		"out":                       {map[reloader.Config]plan.Verdict{y: out}, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x), y: out.Write}), []reloader.Config{y}, nil},
+		"a roll without what's out": {map[reloader.Config]plan.Verdict{x: roll, y: out}, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write}), []reloader.Config{y}, []reloader.Config{x}},
 	}
 	for name, c := range cases {
 		before := slices.Clone(state.Writes)
-		o := plan.Together(uid, c.object, state, c.verdicts, clock(30))
+		o := plan.Together(uid, state, c.verdicts, clock(30))
 		if o.Do != c.do || o.State.N != c.n || !slices.Equal(o.State.Writes, c.writes) || !slices.Equal(o.Noted, c.noted) || !slices.Equal(o.Rolled, c.rolled) {
 			t.Errorf("%s: %+v", name, o)
 		}
@@ -140,7 +139,7 @@ func TestTogether(t *testing.T) {
 			t.Fatalf("%s: the state that was given is another one", name)
 		}
 	}
-	if o := plan.Together(uid, applied.State{}, applied.State{}, map[reloader.Config]plan.Verdict{x: roll}, clock(30)); o.State.Workload != uid || o.State.N != 1 || !o.State.At.Equal(clock(30)) {
+	if o := plan.Together(uid, applied.State{}, map[reloader.Config]plan.Verdict{x: roll}, clock(30)); o.State.Workload != uid || o.State.N != 1 || !o.State.At.Equal(clock(30)) {
 		t.Errorf("the first roll: %+v", o.State)
 	}
 }

@@ -22,10 +22,9 @@ type Outcome struct {
 // strength orders what can be done.
 var strength = []Do{Nothing, Note, Roll, Ask}
 
-// Together joins the verdicts for the configs of one workload: one roll for all of them, or their notes. uid is the workload's, object is what
-// the annotation said when the workload was read, and newest is Newest of that and the ledger. A config without verdict, as one that cannot be
-// read, keeps its entry.
-func Together(uid string, object, newest applied.State, verdicts map[reloader.Config]Verdict, now time.Time) Outcome {
+// Together joins the verdicts for the configs of one workload: one roll for all of them, or their notes. uid is the workload's, and newest is what is known
+// of it. A config without verdict, as one that cannot be read, keeps its entry.
+func Together(uid string, newest applied.State, verdicts map[reloader.Config]Verdict, now time.Time) Outcome {
 	o := Outcome{Do: Nothing, State: newest}
 	o.State.Workload = uid
 	noted, rolled := map[reloader.Config]*applied.Write{}, map[reloader.Config]*applied.Write{}
@@ -34,15 +33,11 @@ func Together(uid string, object, newest applied.State, verdicts map[reloader.Co
 		if slices.Index(strength, v.Do) > slices.Index(strength, o.Do) {
 			o.Do = v.Do
 		}
-		_, onObject := object.Writes.Find(c)
-		switch {
-		case v.Do == Roll:
+		switch v.Do {
+		case Roll:
 			o.Rolled = append(o.Rolled, c)
 			rolled[c] = &v.Write
-		case v.Do == Note && v.Write.Out && !onObject:
-			o.Noted = append(o.Noted, c)
-			noted[c] = nil
-		case v.Do == Note:
+		case Note:
 			o.Noted = append(o.Noted, c)
 			noted[c] = &v.Write
 		}
