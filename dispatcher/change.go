@@ -197,22 +197,6 @@ func sameCandidates(a, b []reloader.Candidate) bool {
 	})
 }
 
-// toStore returns the first change of e that is not in the stream; false if there is none.
-func (e *entry) toStore() (reloader.Change, bool) {
-	if e == nil || len(e.unstored) == 0 {
-		return reloader.Change{}, false
-	}
-	return e.unstored[0], true
-}
-
-func (e *entry) stored(id string) {
-	if e != nil && len(e.unstored) > 0 && e.unstored[0].ID == id {
-		if e.unstored = e.unstored[1:]; len(e.unstored) == 0 {
-			e.unstored = nil // the array has the change
-		}
-	}
-}
-
 // driftTime is how long after the sweep has found a change its hint may still come, without the change counting as missed by the feed.
 const driftTime = 5 * time.Minute
 

@@ -139,16 +139,21 @@ func (d *keeper) completed(ctx context.Context, f finished) (reloader.Reload, bo
 
 func (d *keeper) storeChanges(ctx context.Context, c reloader.Config) time.Duration {
 	for {
-		change, waits := d.lock().configs[c].toStore()
-		d.unlock()
-		if !waits {
+		e := d.lock().configs[c]
+		if e == nil || len(e.unstored) == 0 {
+			d.unlock()
 			return 0
 		}
+		change := e.unstored[0]
+		d.unlock()
 		if err := d.History.AppendChange(ctx, change); err != nil {
 			d.Logger.Warn("a change is not stored yet", "change", change.ID, "config", c.String(), "error", err)
 			return again
 		}
-		d.lock().configs[c].stored(change.ID)
+		d.lock()
+		if e.unstored[0].ID == change.ID {
+			e.unstored = append([]reloader.Change(nil), e.unstored[1:]...) // the array has the change
+		}
 		d.unlock()
 	}
 }
