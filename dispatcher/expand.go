@@ -111,9 +111,8 @@ func (b *board) match(t *tracked, p *dialect.Plan, configs []reloader.Config) {
 			}
 		}
 	}
-	if t.crowded != "" && !t.said {
+	if t.crowded != "" {
 		b.Announcer.Complain(t.w, t.crowded)
 		b.recordQ.Add(t.w.Ref())
 	}
-	t.said = t.crowded != ""
 }

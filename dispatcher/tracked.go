@@ -54,11 +54,10 @@ type carried struct {
 
 // listing is how far the patterns of a workload were matched.
 type listing struct {
-	// relist says that they must be matched against all configs, tries how often that failed, and listed when it was begun last. said says that
-	// it was reported that they are crowded.
-	relist, said bool
-	tries        int
-	listed       time.Time
+	// relist says that they must be matched against all configs, tries how often that failed, and listed when it was begun last.
+	relist bool
+	tries  int
+	listed time.Time
 	// idle are the patterns that found nothing then.
 	idle []reloader.Missing
 	// crowded says that they match more than may count.
