@@ -37,7 +37,7 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 		}
 	}
 	r.WaitsSince, r.Rolls = t.behindSince(), turn.Pace{Rolls: t.state.Rolls, At: t.state.At}.Lately(r.UpdatedAt)
-	r.Missing = append(x.unreadable(t), x.lacks(t)...)
+	r.Missing = x.lacks(t)
 	if p := t.plan.Chosen.Pause; p.Begun {
 		r.Hold = &reloader.Hold{Reason: reloader.ReasonPaused, Since: p.Until.Add(-p.Period), Due: p.Until}
 	}

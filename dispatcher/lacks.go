@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -13,24 +14,27 @@ import (
 // A list that names api-pasword, and a template that mounts a ConfigMap that does not exist, ask for a config that never changes. The record of
 // the workload names such configs, and those that cannot be read, because a change of them goes unnoticed.
 
-// maxMissing bounds what the record of a workload names as missing.
+// maxMissing bounds what the record of a workload names as missing or unreadable.
 const maxMissing = 20
 
-// lacks returns what t names or refers to and is not there, sorted: the first ones.
+// lacks returns what t names or refers to and cannot be read, or is not there, sorted: the first ones.
 func (x *scribe) lacks(t *tracked) (missing []reloader.Missing) {
 	waits := slices.ContainsFunc(t.plan.Enabled, func(dl *dialect.Dialect) bool { return dl.Waits })
 	for c := range t.edges.All() {
-		m, ok := x.lack(t, c)
-		if !ok || len(missing) == maxMissing {
-			continue
+		if m, ok := x.lack(t, c); ok {
+			missing = append(missing, m)
 		}
-		m.Awaited = waits && m.Required
-		if len(m.Keys) > 0 {
-			m.Meant = nearKey(m.Keys, x.configs.of(c).now)
-		} else {
-			m.Meant = x.nearConfig(t.w, c)
+	}
+	slices.SortStableFunc(missing, func(a, b reloader.Missing) int { return strings.Compare(b.Unreadable, a.Unreadable) })
+	missing = missing[:min(len(missing), maxMissing)]
+	for i := range missing {
+		switch m := &missing[i]; {
+		case m.Unreadable != "":
+		case len(m.Keys) > 0:
+			m.Awaited, m.Meant = waits && m.Required, nearKey(m.Keys, x.configs.of(m.Config).now)
+		default:
+			m.Awaited, m.Meant = waits && m.Required, x.nearConfig(t.w, m.Config)
 		}
-		missing = append(missing, m)
 	}
 	return append(missing, t.idle[:min(len(t.idle), maxMissing-len(missing))]...)
 }
@@ -45,6 +49,8 @@ func (x *scribe) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
 	f, looked := known.now, known.looked()
 	r := t.w.Template.References.Get(c)
 	switch {
+	case known.unreadable != "" && (c.Cluster != "" || c.Namespace == t.w.Namespace || t.shows(c, f)):
+		return reloader.Missing{Config: c, Unreadable: known.unreadable}, true
 	case c.Cluster != "" || c.Kind.External() || !slices.Contains(t.plan.Names, c):
 		return reloader.Missing{}, false
 	case !t.shows(c, f): // whether it exists is not told
@@ -108,18 +114,4 @@ func nearKey(keys []string, f fact) string {
 		return name + ", which it has"
 	}
 	return ""
-}
-
-// maxUnreadable bounds the configs that the record of a workload names as unreadable.
-const maxUnreadable = 5
-
-func (x *scribe) unreadable(t *tracked) (found []reloader.Missing) {
-	for c := range t.edges.All() {
-		known := x.configs.of(c)
-		foreign := c.Cluster == "" && c.Namespace != t.w.Namespace
-		if known.unreadable != "" && len(found) < maxUnreadable && (!foreign || t.shows(c, known.now)) {
-			found = append(found, reloader.Missing{Config: c, Unreadable: known.unreadable})
-		}
-	}
-	return found
 }
