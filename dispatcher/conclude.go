@@ -66,8 +66,8 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 		if e == nil || !decided || v.Do != plan.Note && v.Do != plan.Nothing || e.opened != opened {
 			continue
 		}
-		if changes := b.explained(t, c, v); len(changes) > 0 && slices.Contains(reloader.Outcomes, v.Reason) {
-			noted[v.Reason] = append(noted[v.Reason], b.scribe.causes(t, c, changes)...)
+		if b.explains(t, c, v) && slices.Contains(reloader.Outcomes, v.Reason) {
+			noted[v.Reason] = append(noted[v.Reason], b.scribe.causes(t, c)...)
 		}
 		if v.Rule == plan.NotWanted {
 			e.unwanted, e.at = contentOf(t.live(c, b.configs.of(c).now).Write), time.Now()
@@ -91,22 +91,17 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 	}
 }
 
-// explained returns the changes of c that v, a note about t, is the end of.
-func (b *board) explained(t *tracked, c reloader.Config, v plan.Verdict) []reloader.Change {
+// explains reports whether v, a note about t, says why changes of c did not roll it.
+func (b *board) explains(t *tracked, c reloader.Config, v plan.Verdict) bool {
 	e, known := t.edges.Get(c), b.configs.of(c)
-	last := known.last(b.Cluster, c)
-	if e.behind && v.Reason != "" {
-		return e.changes
-	}
-	moved := false
-	if v.Rule == plan.NotWanted && v.Do == plan.Nothing {
+	switch {
+	case e.behind && v.Reason != "":
+		return len(e.changes) > 0
+	case v.Rule == plan.NotWanted && v.Do == plan.Nothing:
 		now := t.live(c, known.now).Write
-		moved = !now.Absent() && e.unwanted.sum != "" && now.Sum != e.unwanted.sum
+		return !now.Absent() && e.unwanted.sum != "" && now.Sum != e.unwanted.sum
 	}
-	if moved || v.Reason == reloader.ReasonKeysUnused && last.ResourceVersion == v.Write.Version {
-		return []reloader.Change{last}
-	}
-	return nil
+	return v.Reason == reloader.ReasonKeysUnused && known.last(b.Cluster, c).ResourceVersion == v.Write.Version
 }
 
 func (b *board) concludeRequest(s *sitting, why reloader.Reason) {

@@ -56,7 +56,7 @@ func (x *scribe) rolled(did done) reloader.Reload {
 	s, t := did.s, did.s.t
 	causes := []reloader.Cause{}
 	for _, c := range did.rolled {
-		causes = append(causes, x.causes(t, c, t.edges.Get(c).causing())...)
+		causes = append(causes, x.causes(t, c)...)
 	}
 	r := x.reload(t, s.w, did.outcome, s.began, causes)
 	if r.Outcome == reloader.ReasonReloaded {
@@ -90,7 +90,7 @@ func (x *scribe) elsewhere(t *tracked, before applied.State) reloader.Reload {
 		if before.Writes.Get(c) == w {
 			continue
 		}
-		known := x.causes(t, c, t.edges.Get(c).causing())
+		known := x.causes(t, c)
 		if len(known) == 0 || known[len(known)-1].NewSum == "" && !w.Absent() {
 			known = []reloader.Cause{{Config: c, OldSum: before.Writes.Get(c).Sum, NewSum: w.Sum, VerifiedAt: t.state.At, Source: reloader.SourceSweep}}
 		}
@@ -101,23 +101,16 @@ func (x *scribe) elsewhere(t *tracked, before applied.State) reloader.Reload {
 	return r
 }
 
-// causing returns the changes that a workload is behind by.
-func (e *edge) causing() []reloader.Change {
-	if e == nil {
-		return nil
-	}
-	return e.changes
-}
-
-// causes returns why t is rolled for c: a cause for each of changes, or for the last change of c.
-func (x *scribe) causes(t *tracked, c reloader.Config, changes []reloader.Change) []reloader.Cause {
+// causes returns why t is rolled for c: a cause for each change that it is behind by, or for the last change of c.
+func (x *scribe) causes(t *tracked, c reloader.Config) []reloader.Cause {
 	known := x.configs[c]
 	if known == nil {
 		return nil
 	}
 	decision := t.decide(c, known.now)
-	if len(changes) == 0 {
-		changes = []reloader.Change{known.last(x.Cluster, c)}
+	changes := []reloader.Change{known.last(x.Cluster, c)}
+	if e := t.edges.Get(c); e != nil && len(e.changes) > 0 {
+		changes = e.changes
 	}
 	container, _ := mark.Carrier(t.w, c)
 	causes := make([]reloader.Cause, 0, len(changes))
