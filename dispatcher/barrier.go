@@ -67,73 +67,55 @@ func (d *Dispatcher) Barrier(ctx context.Context, namespace string) Outlook {
 // The pauses between two checks of Barrier.
 const firstCheck, longestCheck = 5 * time.Millisecond, 50 * time.Millisecond
 
-// writes are configs as the API server had them when they were asked for; nil stands for one that was absent.
+// writes are configs as the API server had them when they were asked for. Those that are not there were absent.
 type writes struct {
 	began time.Time
-	metas map[reloader.Config]*live.Meta
+	of    map[scope]map[reloader.Config]live.Meta
 }
 
-// writesFor reads the metadata of all configs that workloads of a namespace may depend on.
+// writesFor reads the metadata of all configs that workloads of a namespace may depend on. The version of a SecretProviderClass in a list is not that of
+// what is mounted.
 func (d *Dispatcher) writesFor(ctx context.Context, namespace string) (*writes, error) {
-	w := &writes{began: time.Now(), metas: map[reloader.Config]*live.Meta{}}
-	scopes, single := d.sourcesOf(namespace)
-	for s, configs := range scopes {
+	w := &writes{began: time.Now(), of: map[scope]map[reloader.Config]live.Meta{}}
+	for s, configs := range d.sourcesOf(namespace) {
 		listed, err := d.Configs.List(ctx, s.kind, s.namespace)
-		switch {
-		case apierrors.IsForbidden(err):
-			single = append(single, configs...)
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("list %ss of %s: %w", s.kind, s.namespace, err)
+		if s.kind.External() || apierrors.IsForbidden(err) {
+			listed, err = map[reloader.Config]live.Meta{}, nil
+			for _, c := range configs {
+				meta, failed := d.Configs.Meta(ctx, c)
+				switch fate := fateOf(failed); {
+				case failed == nil:
+					listed[c] = meta
+				case fate != fateGone && fate != fateNever: // what cannot be read is held
+					err = failed
+				}
+			}
 		}
-		for _, c := range configs {
-			w.metas[c] = nil
+		if err != nil {
+			return nil, fmt.Errorf("read %ss of %s: %w", s.kind, s.namespace, err)
 		}
-		for c, meta := range listed {
-			w.metas[c] = &meta
-		}
-	}
-	for _, c := range single {
-		meta, err := d.Configs.Meta(ctx, c)
-		switch {
-		case err == nil:
-			w.metas[c] = &meta
-		case apierrors.IsNotFound(err):
-			w.metas[c] = nil
-		case fateOf(err) != fateNever: // the look cannot read it either
-			return nil, fmt.Errorf("read metadata of %s: %w", c, err)
-		}
+		w.of[s] = listed
 	}
 	return w, nil
 }
 
-// sourcesOf returns the scopes of the configs of this cluster that workloads of a namespace depend on, each with these configs, and the configs that a list
-// does not tell enough of: the version of a SecretProviderClass is not that of what is mounted.
-func (d *Dispatcher) sourcesOf(namespace string) (scopes map[scope][]reloader.Config, single []reloader.Config) {
+// sourcesOf returns the scopes of the configs of this cluster that workloads of a namespace depend on, each with these configs.
+func (d *Dispatcher) sourcesOf(namespace string) map[scope][]reloader.Config {
 	b := d.lock()
 	defer d.unlock()
-	scopes = map[scope][]reloader.Config{}
+	scopes := map[scope][]reloader.Config{}
 	for c, dependents := range b.index.byConfig {
-		needed := false
-		for _, t := range dependents {
-			needed = needed || t.w.Namespace == namespace
-		}
-		switch s := scopeOf(c); {
-		case !needed || c.Cluster != "":
-		case c.Kind.External():
-			single = append(single, c)
-		default:
-			scopes[s] = append(scopes[s], c)
+		if c.Cluster == "" && slices.ContainsFunc(dependents, func(t *tracked) bool { return t.w.Namespace == namespace }) {
+			scopes[scopeOf(c)] = append(scopes[scopeOf(c)], c)
 		}
 	}
 	for _, t := range b.index.patterned[namespace] {
 		for _, p := range t.plan.Patterns {
-			if s := (scope{p.Kind, namespace}); !p.Kind.External() && scopes[s] == nil {
-				scopes[s] = []reloader.Config{}
-			}
+			s := scope{p.Kind, namespace}
+			scopes[s] = slices.Clip(scopes[s]) // it is among them, even if none of its configs is known
 		}
 	}
-	return scopes, single
+	return scopes
 }
 
 // outlook compares what is known with written.
@@ -174,9 +156,11 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 	if t.relist && len(t.plan.Patterns) > 0 && t.tries < maxTries {
 		say(&o.Pending, "its patterns must be matched")
 	}
-	for c, meta := range written.metas {
-		if meta != nil && len(t.plan.Patterns) > 0 && c.Namespace == t.w.Namespace && t.edges.Get(c) == nil && t.crowded == "" && t.plan.Matches(c) {
-			say(&o.Pending, "%s, which its pattern matches, was not looked at", c)
+	for _, kind := range reloader.ConfigKinds {
+		for c := range written.of[scope{kind, t.w.Namespace}] {
+			if hasPattern(t.plan, kind) && t.edges.Get(c) == nil && t.crowded == "" && t.plan.Matches(c) {
+				say(&o.Pending, "%s, which its pattern matches, was not looked at", c)
+			}
 		}
 	}
 	switch behind, asked := t.behind(), t.asked(); {
@@ -196,10 +180,10 @@ func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Tim
 
 // late reports whether the newest look at c began before w was read, and found another write. A write that proves nothing calls for no look.
 func (w *writes) late(c reloader.Config, e *entry) bool {
-	meta, asked := w.metas[c]
-	there := meta != nil
+	listed, asked := w.of[scopeOf(c)]
+	meta, there := listed[c]
 	switch {
-	case !asked:
+	case !asked || c.Cluster != "":
 		return false
 	case !e.looked():
 		return true
