@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
-	"github.com/reroll-dev/reroll/dispatcher/metrics"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
@@ -84,12 +81,8 @@ type own struct{ *looker }
 
 // Meta reads the metadata of c.
 func (d own) Meta(ctx context.Context, c reloader.Config) (live.Meta, bool, error) {
-	meta, err := d.Configs.Meta(ctx, c)
-	d.metrics.Read(metrics.Metadata)
-	if apierrors.IsNotFound(err) {
-		return live.Meta{}, false, nil
-	}
-	return meta, err == nil, forFleet(err)
+	f, err := d.readMeta(ctx, c, true)
+	return f.Meta, err == nil && !f.absent, forFleet(err)
 }
 
 // Look reads c and records its change.
