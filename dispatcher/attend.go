@@ -116,7 +116,7 @@ func (d *roller) sit(t *tracked) (*sitting, time.Duration) {
 		return s, 0
 	}
 	if t.asked() {
-		if !d.ready.Load() {
+		if d.ready.Load() == nil {
 			return nil, unreadyTime
 		}
 		s.requested = t.w.Annotations[RequestedAnnotation]

@@ -27,7 +27,7 @@ func (d *Dispatcher) Barrier(ctx context.Context, namespace string) Outlook {
 	var unseen func() []reloader.WorkloadRef
 	var written *writes
 	check := func() (o Outlook, err error) {
-		if !d.ready.Load() {
+		if d.ready.Load() == nil {
 			return Outlook{Pending: []string{"the first sweep of this process has not ended, or another replica leads"}}, nil
 		}
 		if unseen == nil {

@@ -18,12 +18,11 @@ type common struct {
 	metrics *metrics.Metrics
 	fleet   *fleet.Fleet
 	// asks bounds requests to pods.
-	asks  hot.Gate
-	ready atomic.Bool
+	asks hot.Gate
+	// ready is when the first sweep ended; nil until then, and when the process ends.
+	ready atomic.Pointer[time.Time]
 	// answered says that some config could be decided about: while none can, the trouble is not that of one workload.
 	answered atomic.Bool
-	// swept is when the first sweep ended, in nanoseconds; 0 until then.
-	swept atomic.Int64
 	// workers are those of workloadQ.
 	workers *fair
 }
@@ -37,14 +36,6 @@ func (d *common) instead() reloader.Reason {
 		return reloader.ReasonNotified
 	}
 	return reloader.ReasonReloaded
-}
-
-// readyAt returns when the first sweep ended; a time in the future until then.
-func (d *common) readyAt() time.Time {
-	if at := d.swept.Load(); at != 0 {
-		return time.Unix(0, at)
-	}
-	return time.Now().Add(time.Hour)
 }
 
 // memory is what a Dispatcher knows, behind its lock. Only lock returns the board. So code that has the board, or a part of it, runs under the

@@ -254,5 +254,6 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 	if r := s.w.Template.References.Get(k.Config); r != nil && len(dialect.MissingKeys(r, before)) > 0 {
 		return true
 	}
-	return k.Live.Seen.Before(d.readyAt()) || !k.Live.DataWritten.IsZero() && !written.Before(k.Live.DataWritten.Truncate(time.Second)) || written.After(k.Live.Seen)
+	ready := d.ready.Load()
+	return ready == nil || k.Live.Seen.Before(*ready) || !k.Live.DataWritten.IsZero() && !written.Before(k.Live.DataWritten.Truncate(time.Second)) || written.After(k.Live.Seen)
 }

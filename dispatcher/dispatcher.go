@@ -118,7 +118,7 @@ func New(o Options) *Dispatcher {
 
 // Ready returns nil once every dependency has an entry in State, so that no later edit can be missed, by whichever process.
 func (d *Dispatcher) Ready() error {
-	if !d.ready.Load() {
+	if d.ready.Load() == nil {
 		return errors.New("not every dependency has been looked at")
 	}
 	return nil
@@ -181,11 +181,12 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 
 	if d.first(ctx) == nil {
 		d.forgetUnseen()
-		d.ready.Store(true)
+		now := time.Now()
+		d.ready.Store(&now)
 		d.Logger.Info("ready", "cluster", d.Cluster, "workloads", d.Status().Workloads)
 		d.keep(ctx)
 	}
-	d.ready.Store(false)
+	d.ready.Store(nil)
 	// A call to a lost API server or NATS must not block the end; the next start computes unfinished work again.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()

@@ -25,7 +25,7 @@ type gate struct {
 
 // brake returns how long t, which is behind or requested to roll, has to wait; 0 if it rolls now. The record has the hold.
 func (g *gate) brake(t *tracked, now time.Time) time.Duration {
-	if g.HaltOnFailedRollouts && !g.ready.Load() {
+	if g.HaltOnFailedRollouts && g.ready.Load() == nil {
 		return unreadyTime // other workloads of the same change are not known yet
 	}
 	if rest := t.calm.Sub(now); rest > 0 {

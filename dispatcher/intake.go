@@ -85,7 +85,7 @@ func (d *Dispatcher) Handle(del Delivery) {
 
 // Overhear has the configs of hints looked at that are still being stored. They come once more by the stream, and are answered by then.
 func (d *Dispatcher) Overhear(hints []reloader.Hint) {
-	if !d.ready.Load() {
+	if d.ready.Load() == nil {
 		return
 	}
 	b := d.lock()

@@ -54,7 +54,7 @@ func (d *looker) recent(c reloader.Config, after time.Time, whole bool) (fact, b
 	if !e.looked() || !e.now.began.After(after) || whole && e.now.content() && e.now.marks == nil {
 		return fact{}, false
 	}
-	return e.now, !d.ready.Load() || time.Since(e.now.began) <= d.Debounce.Window+reuseTime
+	return e.now, d.ready.Load() == nil || time.Since(e.now.began) <= d.Debounce.Window+reuseTime
 }
 
 // lookLocked is look for a caller that has c in flight. whole asks for the content, with its marks, in any case.

@@ -14,7 +14,7 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 	s := reloader.ClusterStatus{
 		Cluster: d.Cluster,
 		At:      now,
-		Ready:   d.ready.Load(), DryRun: d.DryRun, Notifies: d.Webhook != nil,
+		Ready:   d.ready.Load() != nil, DryRun: d.DryRun, Notifies: d.Webhook != nil,
 		Hearing: reloader.Hearing{Drift: d.metrics.Drift(), SweptAt: d.metrics.SweptAt()},
 	}
 	b := d.lock()

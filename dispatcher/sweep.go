@@ -44,7 +44,6 @@ func (d *sweeper) first(ctx context.Context) error {
 		settled := d.lock().settled()
 		d.unlock()
 		if settled {
-			d.swept.Store(time.Now().UnixNano())
 			return nil
 		}
 		select {
