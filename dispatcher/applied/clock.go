@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -23,13 +24,7 @@ func (l Live) ThereBy(asOf time.Time) time.Time {
 	if l.Absent() || l.Shrunk || !second(written).After(asOf) || written.After(l.Seen) {
 		return l.Seen
 	}
-	if l.Touched.After(written) {
-		written = l.Touched
-	}
-	if l.Seen.Before(written) {
-		return l.Seen
-	}
-	return written
+	return reloader.Earlier(l.Seen, reloader.Later(written, l.Touched))
 }
 
 // starts yields when the containers of pods started that have not ended, each with whether its pod is of the current template.

@@ -1,6 +1,9 @@
 package applied
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Look is a look of this process at one config for one workload. A process keeps the last ones in memory. Content may leave what was applied and come
 // back while a pod starts, and the entry may change later than the content does, so Left is computed from all looks each time.
@@ -27,17 +30,10 @@ func Left(looks []Look, e Write) (left time.Time, away bool) {
 
 // since returns the index of the first look that is not older than e.
 func since(looks []Look, e Write) int {
-	for i, l := range looks {
-		if !e.Absent() && l.Version == e.Version {
-			return i
-		}
-	}
-	for i, l := range looks {
-		if order, ordered := CompareVersions(l.Version, e.Version); ordered && order > 0 {
-			return i
-		}
-	}
-	return 0
+	return max(0, slices.IndexFunc(looks, func(l Look) bool {
+		order, ordered := CompareVersions(l.Version, e.Version)
+		return !e.Absent() && l.Version == e.Version || ordered && order > 0
+	}))
 }
 
 // differs reports whether l is known to have other counting content than e.

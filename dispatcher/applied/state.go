@@ -70,12 +70,7 @@ const NoUID = "-"
 func (s State) Known() bool { return s.Workload != "" }
 
 // AsOf returns a time at or after which s was true: that of the last roll or note.
-func (s State) AsOf() time.Time {
-	if s.Noted.After(s.At) {
-		return s.Noted
-	}
-	return s.At
-}
+func (s State) AsOf() time.Time { return reloader.Later(s.At, s.Noted) }
 
 // Contents returns the content that s has applied of each config, as the hash in the pod template takes it.
 func (s State) Contents() map[reloader.Config]string {
