@@ -100,8 +100,6 @@ func Sight(s Sighting) Finding {
 
 var missed = Finding{Missed: true}
 
-func taken(reason reloader.Reason) (Finding, bool) { return Finding{Reason: reason}, true }
-
 func unproven(s Sighting) (Finding, bool) {
 	return Finding{Reason: reloader.ReasonBaseline}, s.Live.Unproven
 }
@@ -117,7 +115,7 @@ func marked(s Sighting) (Finding, bool) {
 	case "":
 		return Finding{Need: NeedMarks}, true
 	case MarkEqual:
-		return taken(reloader.ReasonAlreadyCurrent)
+		return Finding{Reason: reloader.ReasonAlreadyCurrent}, true
 	case MarkDiffers:
 		return missed, true
 	}

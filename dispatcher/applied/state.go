@@ -55,7 +55,7 @@ type State struct {
 	Mark string
 	// Writes has the write that each config was applied by.
 	Writes reloader.ByConfig[Write]
-	// Noted is when something was last noted that is not a roll. It is in the ledger alone, as is Listed: when the workload's patterns were
+	// Noted is when Writes were last changed. It is in the ledger alone, as is Listed: when the workload's patterns were
 	// last matched against all configs, so that a config that is new to the workload and older was there; zero if they have changed since.
 	Noted, Listed time.Time
 	// Requested and Retried stand for the handled values of the annotations that request a roll or another try. Retried is in

@@ -42,7 +42,7 @@ type Template struct {
 // Do is what a verdict says must be done.
 type Do string
 
-// The possible actions, the weakest first.
+// The possible actions.
 const (
 	Nothing Do = "nothing"
 	// Note writes the verdict's Write into the ledger.

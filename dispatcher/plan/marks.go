@@ -32,7 +32,6 @@ func Tool(d *dialect.Dialect, strategy string) (mark.Tool, bool) {
 // Carried is the mark of a tool on a workload.
 type Carried struct {
 	Dialect *dialect.Dialect
-	Tool    mark.Tool
 	Value   string
 }
 
@@ -44,7 +43,7 @@ func Carries(w *workload.Workload, c reloader.Config, asking []*dialect.Dialect,
 			continue
 		}
 		if value, found := tool.Read(w, c); found {
-			return Carried{d, tool, value}, true
+			return Carried{d, value}, true
 		}
 	}
 	return Carried{}, false

@@ -125,7 +125,6 @@ func TestTogether(t *testing.T) {
 		noted, rolled []reloader.Config
 	}{
 		"a roll takes notes along":  {map[reloader.Config]plan.Verdict{x: roll, y: note}, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write, y: note.Write}), []reloader.Config{y}, []reloader.Config{x}},
-		"asked first":               {map[reloader.Config]plan.Verdict{x: {Do: plan.Ask, Need: applied.NeedPods}, y: roll}, plan.Ask, 3, state.Writes, nil, []reloader.Config{y}},
 		"out":                       {map[reloader.Config]plan.Verdict{y: out}, plan.Note, 3, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: state.Writes.Get(x), y: out.Write}), []reloader.Config{y}, nil},
 		"a roll without what's out": {map[reloader.Config]plan.Verdict{x: roll, y: out}, plan.Roll, 4, reloader.ByConfigOf(map[reloader.Config]applied.Write{x: roll.Write}), []reloader.Config{y}, []reloader.Config{x}},
 	}

@@ -19,32 +19,26 @@ type Outcome struct {
 	Noted, Rolled []reloader.Config
 }
 
-// strength orders what can be done.
-var strength = []Do{Nothing, Note, Roll, Ask}
-
 // Together joins the verdicts for the configs of one workload: one roll for all of them, or their notes. uid is the workload's, and newest is what is known
 // of it. A config without verdict, as one that cannot be read, keeps its entry.
 func Together(uid string, newest applied.State, verdicts map[reloader.Config]Verdict, now time.Time) Outcome {
 	o := Outcome{Do: Nothing, State: newest}
 	o.State.Workload = uid
-	noted, rolled := map[reloader.Config]*applied.Write{}, map[reloader.Config]*applied.Write{}
+	writes := map[reloader.Config]*applied.Write{}
 	for _, c := range slices.SortedFunc(maps.Keys(verdicts), reloader.Config.Compare) {
-		v := verdicts[c]
-		if slices.Index(strength, v.Do) > slices.Index(strength, o.Do) {
-			o.Do = v.Do
-		}
-		switch v.Do {
+		switch v := verdicts[c]; v.Do {
 		case Roll:
-			o.Rolled = append(o.Rolled, c)
-			rolled[c] = &v.Write
+			o.Do, o.Rolled, writes[c] = Roll, append(o.Rolled, c), &v.Write
 		case Note:
-			o.Noted = append(o.Noted, c)
-			noted[c] = &v.Write
+			o.Noted, writes[c] = append(o.Noted, c), &v.Write
 		}
 	}
-	if o.State = o.State.Note(noted, now); o.Do != Roll {
-		return o
+	o.State = o.State.Note(writes, now)
+	switch {
+	case o.Do == Roll:
+		o.State = o.State.Roll(now)
+	case len(o.Noted) > 0:
+		o.Do = Note
 	}
-	o.State = o.State.Note(rolled, o.State.Noted).Roll(now)
 	return o
 }
