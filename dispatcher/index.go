@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -107,7 +106,7 @@ func (x *index) release(namespace string, n int) {
 	}
 }
 
-// dependents returns the workloads that may depend on c, sorted by name. A workload whose pattern matches c gets an edge to it.
+// dependents returns the workloads that may depend on c. A workload whose pattern matches c gets an edge to it.
 func (x *index) dependents(c reloader.Config) []*tracked {
 	for _, t := range x.patterned[c.Namespace] {
 		if t.plan.Matches(c) {
@@ -115,9 +114,7 @@ func (x *index) dependents(c reloader.Config) []*tracked {
 			x.match(t, c)
 		}
 	}
-	found := slices.Clone(x.byConfig[c])
-	slices.SortFunc(found, func(a, b *tracked) int { return strings.Compare(a.w.Ref().String(), b.w.Ref().String()) })
-	return found
+	return x.byConfig[c]
 }
 
 // known returns the configs of a scope, all of this cluster, that have dependents.

@@ -32,11 +32,6 @@ type sweeper struct {
 // first looks at every config that a tracked workload depends on, and ends when every dependency is decided about, but for those with trouble of their
 // own.
 func (d *sweeper) first(ctx context.Context) error {
-	b := d.lock()
-	for ref := range b.index.byRef {
-		d.workloadQ.Add(ref)
-	}
-	d.unlock()
 	defer d.starting.Store(nil)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
