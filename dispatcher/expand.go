@@ -82,10 +82,8 @@ func (d *looker) expand(ctx context.Context, t *tracked) error {
 	idle := p.Idle(metas)
 	b = d.lock()
 	b.match(t, p, found)
-	if t.listed, t.tries = began, 0; !slices.EqualFunc(t.idle, idle, samePattern) {
-		t.idle = idle
-		b.recordQ.Add(ref)
-	}
+	t.listed, t.tries, t.idle = began, 0, idle
+	b.recordNews(t)
 	d.unlock()
 	return nil
 }
@@ -113,6 +111,5 @@ func (b *board) match(t *tracked, p *dialect.Plan, configs []reloader.Config) {
 	}
 	if t.crowded != "" {
 		b.Announcer.Complain(t.w, t.crowded)
-		b.recordQ.Add(t.w.Ref())
 	}
 }

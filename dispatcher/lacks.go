@@ -39,10 +39,6 @@ func (x *scribe) lacks(t *tracked) (missing []reloader.Missing) {
 	return append(missing, t.idle[:min(len(t.idle), maxMissing-len(missing))]...)
 }
 
-func samePattern(a, b reloader.Missing) bool {
-	return a.Config == b.Config && a.Clause == b.Clause && a.Pattern == b.Pattern && a.Meant == b.Meant
-}
-
 // lack returns what t misses of one config, if anything. Optional configs and those matched by a pattern are not missed.
 func (x *scribe) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
 	known := x.configs.of(c)

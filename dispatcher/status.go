@@ -25,8 +25,8 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 		s.Held = waiting.Held
 	}
 	for reason, since := range waiting.Oldest {
-		if reason == "" || slices.Contains(reloader.LagReasons, reason) {
-			s.OldestPendingAt = earlierOf(s.OldestPendingAt, now.Add(-since))
+		if at := now.Add(-since); (reason == "" || slices.Contains(reloader.LagReasons, reason)) && (s.OldestPendingAt.IsZero() || at.Before(s.OldestPendingAt)) {
+			s.OldestPendingAt = at
 		}
 	}
 	if f, frozen := b.gate.control.Freeze(now); frozen {
@@ -75,12 +75,4 @@ func (b *board) snapshot(now time.Time) metrics.Snapshot {
 // attempts has the metric of each fate.
 var attempts = map[fate]metrics.Attempt{
 	fateDone: metrics.Done, fateGone: metrics.Gone, fateStale: metrics.Outdated, fateNever: metrics.Refused, fateAgain: metrics.Failed,
-}
-
-// earlierOf returns the earlier of two times; either may be zero.
-func earlierOf(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

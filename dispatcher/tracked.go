@@ -98,8 +98,8 @@ func (t *tracked) waits(now time.Time) map[reloader.Config]turn.Wait {
 // behindSince returns since when t waits for the oldest of its changes; zero if it waits for none.
 func (t *tracked) behindSince() (since time.Time) {
 	for _, e := range t.edges.All() {
-		if e.behind {
-			since = earlierOf(since, e.wait.Since())
+		if s := e.wait.Since(); e.behind && (since.IsZero() || s.Before(since)) {
+			since = s
 		}
 	}
 	return since
