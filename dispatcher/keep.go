@@ -51,13 +51,10 @@ func (d *keeper) readLedger(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// crowdDelay is after what time it is looked again whether a crowd has been rolled.
-const crowdDelay = time.Second
-
 // store records what is known about a workload: first its finished reloads, then its record. A workload that is gone loses its record.
 func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
 	if d.workers.crowded() {
-		return crowdDelay
+		return ledgerDelay
 	}
 	d.explain(ctx, ref)
 	b := d.lock()

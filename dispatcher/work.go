@@ -155,14 +155,10 @@ const maxCrowd = 10 * time.Second
 func (f *fair) crowded() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.crowd.IsZero() && len(f.waiting) == 0:
-		return false
-	case f.crowd.IsZero():
-		f.crowd = time.Now()
-	case len(f.busy) == 0:
+	if len(f.busy) == 0 {
 		f.crowd = time.Time{}
-		return false
+	} else if f.crowd.IsZero() && len(f.waiting) > 0 {
+		f.crowd = time.Now()
 	}
 	return time.Since(f.crowd) < maxCrowd
 }
