@@ -15,9 +15,7 @@ type lists struct{ sync.Map }
 
 // list is the metadata of all configs of a kind in a namespace.
 type list struct {
-	once  sync.Once
 	metas map[reloader.Config]live.Meta
-	err   error
 	// at is when the list was asked for, and seen when it had come.
 	at, seen time.Time
 }
@@ -27,15 +25,13 @@ func (all *lists) list(ctx context.Context, from Configs, s scope) *list {
 	if all == nil {
 		return nil
 	}
-	known, _ := all.LoadOrStore(s, &list{})
-	l := known.(*list)
-	l.once.Do(func() {
-		l.at = time.Now()
-		l.metas, l.err = from.List(ctx, s.kind, s.namespace)
-		l.seen = time.Now()
-	})
-	if l.err != nil {
-		return nil
-	}
-	return l
+	known, _ := all.LoadOrStore(s, sync.OnceValue(func() *list {
+		at := time.Now()
+		metas, err := from.List(ctx, s.kind, s.namespace)
+		if err != nil {
+			return nil
+		}
+		return &list{metas, at, time.Now()}
+	}))
+	return known.(func() *list)()
 }
