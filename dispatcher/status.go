@@ -32,17 +32,9 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 	if f, frozen := b.gate.control.Freeze(now); frozen {
 		s.Freeze = &f
 	}
-	s.Pauses, s.Windows, s.ControlProblem = b.gate.pauses(now), b.gate.windows(now), b.gate.control.Problem
+	s.Pauses = slices.DeleteFunc(slices.Clone(b.gate.control.Pauses), func(p reloader.Pause) bool { return !p.On(now) })
+	s.Windows, s.ControlProblem = b.gate.windows(now), b.gate.control.Problem
 	return s
-}
-
-func (g *gate) pauses(now time.Time) (pauses []reloader.Pause) {
-	for _, p := range g.control.Pauses {
-		if p.On(now) {
-			pauses = append(pauses, p)
-		}
-	}
-	return pauses
 }
 
 func (g *gate) windows(now time.Time) (windows []reloader.Window) {

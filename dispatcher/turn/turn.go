@@ -107,8 +107,8 @@ func Due(t Turn, now time.Time) time.Time {
 
 // window returns the debounce window of t and its longest time, which is not a shorter.
 func (t Turn) window() (window, longest time.Duration) {
-	if t.Asks.Window != nil {
-		return *t.Asks.Window, max(*t.Asks.Window, t.Debounce.MaxWait)
+	if window = t.Debounce.Window; t.Asks.Window != nil {
+		window = *t.Asks.Window
 	}
-	return t.Debounce.Window, max(t.Debounce.Window, t.Debounce.MaxWait)
+	return window, max(window, t.Debounce.MaxWait)
 }
