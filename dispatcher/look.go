@@ -131,12 +131,10 @@ func (b *board) learn(c reloader.Config, f fact, told *reloader.Change, hints []
 // nothing.
 func (b *board) noteRead(c reloader.Config, err error) {
 	now := ""
-	switch {
-	case err == nil:
-	case fateOf(err) == fateNever, apierrors.IsInternalError(err):
-		now = err.Error()
-	default:
+	if err != nil && fateOf(err) != fateNever && !apierrors.IsInternalError(err) {
 		return
+	} else if err != nil {
+		now = err.Error()
 	}
 	e := b.configs.of(c)
 	if e.unreadable == now {
@@ -165,29 +163,18 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 		b.recordNews(t) // the record has what is missing
 	}
 	w, known := t.state.Writes.Find(c)
-	counting := t.counting(c, f)
-	relation := applied.Same
-	if known && !w.Out {
-		relation = applied.Relate(w, t.live(c, f))
+	first, relation, counting := !known || w.Out, applied.Relate(w, t.live(c, f)), t.counting(c, f)
+	if first || relation != applied.Same {
+		e.reopen()
+	} else if !e.open {
+		return
 	}
 	switch {
-	case !known || w.Out:
-		e.reopen()
-	case relation == applied.Same:
-		if !e.open {
-			return
-		}
-	case relation == applied.Ahead, relation == applied.Gone && counting.Deletion, relation == applied.Appeared && counting.Creation:
-		e.reopen()
-		b.fallBehind(t, c, f)
-	case relation == applied.Gone, relation == applied.Appeared: // the awaited content is gone
-		e.reopen()
+	case first, relation == applied.Same:
+	case relation == applied.Gone && !counting.Deletion, relation == applied.Appeared && !counting.Creation: // the awaited content is gone
 		e.behind, e.wait, e.changes = false, turn.Wait{}, nil
-	default:
-		e.reopen()
-		if e.behind {
-			b.fallBehind(t, c, f)
-		}
+	case relation == applied.Ahead, relation == applied.Gone, relation == applied.Appeared, e.behind:
+		b.fallBehind(t, c, f)
 	}
 	b.workloadQ.Add(ref)
 }
