@@ -87,7 +87,7 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 	case f.absent:
 		change.Type, change.New = reloader.ChangeDeleted, old.New
 		change.UID, change.ResourceVersion = old.UID, old.ResourceVersion
-	case !known && (before.absent && !before.began.IsZero() || anyCreates(hints)):
+	case !known && (before.absent && !before.began.IsZero() || slices.ContainsFunc(hints, reloader.Hint.Creates)):
 		change.Type = reloader.ChangeCreated
 	case !known && len(hints) > 0:
 		change.Type = reloader.ChangeUpdated
@@ -106,10 +106,6 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 	}
 	change.ID = reloader.ChangeID(change)
 	return actor.Attribute(change, foundOf(change, f), e.fresh(hints), old), true
-}
-
-func anyCreates(hints []reloader.Hint) bool {
-	return slices.ContainsFunc(hints, func(h reloader.Hint) bool { return h.Creates() })
 }
 
 func foundOf(c reloader.Change, f fact) actor.Found {

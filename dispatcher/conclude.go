@@ -72,13 +72,8 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 		if v.Rule == plan.NotWanted {
 			e.unwanted, e.at = contentOf(t.live(c, b.configs.of(c).now).Write), time.Now()
 		}
-		switch {
-		case v.Do == plan.Nothing:
-		case v.Write.Out:
-			writes[c] = outOf(t.state, c)
-		default:
-			writes[c] = &v.Write
-			e.how, e.at = v.Reason, time.Now()
+		if v.Do == plan.Note {
+			writes[c], e.how, e.at = &v.Write, v.Reason, time.Now()
 		}
 		if v.Do == plan.Note || v.Rule == plan.NotWanted {
 			b.recordQ.AddAfter(t.w.Ref(), recordDelay)

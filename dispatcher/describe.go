@@ -22,7 +22,7 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 		UID:       string(t.w.UID),
 		Dialect:   t.dialect(),
 		Strategy:  t.strategyName(),
-		Problems:  slices.Clone(t.plan.Problems),
+		Problems:  slices.DeleteFunc(append(slices.Clone(t.plan.Problems), t.crowded, t.damaged), func(p string) bool { return p == "" }),
 		Standing:  reloader.Standing{LastReload: t.reload},
 		UpdatedAt: time.Now(),
 		Dormant:   t.w.Dormant,
@@ -31,19 +31,13 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 	if h := t.plan.Chosen.Hot; h != nil {
 		r.Strategy = h.Strategy
 	}
-	for _, problem := range []string{t.crowded, t.damaged} {
-		if problem != "" {
-			r.Problems = append(r.Problems, problem)
-		}
-	}
 	r.WaitsSince, r.Rolls = t.behindSince(), turn.Pace{Rolls: t.state.Rolls, At: t.state.At}.Lately(r.UpdatedAt)
 	r.Missing = x.lacks(t)
 	if p := t.plan.Chosen.Pause; p.Begun {
 		r.Hold = &reloader.Hold{Reason: reloader.ReasonPaused, Since: p.Until.Add(-p.Period), Due: p.Until}
 	}
 	if t.hold != nil {
-		hold := *t.hold
-		r.Hold = &hold
+		r.Hold = t.hold
 	}
 	if t.rollout != nil {
 		state := t.rollout.State
