@@ -171,7 +171,7 @@ func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdict
 		return verdicts[c].Rule == plan.Reverted || verdicts[c].Rule == plan.PodsNewer
 	}
 	if slices.ContainsFunc(out.Noted, byItself) {
-		if _, err := d.tracker.reread(ctx, s.w.Ref()); err != nil {
+		if err := d.tracker.reread(ctx, s.w.Ref()); err != nil {
 			return d.holdBack(s, nil, err)
 		}
 	}
@@ -206,7 +206,7 @@ func (d *roller) release(ctx context.Context, t *tracked) time.Duration {
 		return 0
 	}
 	d.Logger.Warn("pods could not be scheduled again yet", "workload", w.Ref().String(), "error", err)
-	_, _ = d.tracker.reread(ctx, w.Ref())
+	_ = d.tracker.reread(ctx, w.Ref())
 	return again
 }
 

@@ -28,9 +28,9 @@ type payer struct {
 	*memory
 }
 
-// note schedules the end of a pause of w, if one was begun; p is its plan.
-func (d *payer) note(w *workload.Workload, p *dialect.Plan) {
-	pause, ref := p.Chosen.Pause, w.Ref()
+// note schedules the end of a pause of w, if one was begun.
+func (d *payer) note(w *workload.Workload, pause dialect.Pause) {
+	ref := w.Ref()
 	b := d.lock()
 	defer d.unlock()
 	switch {
@@ -77,8 +77,7 @@ func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) time.Duration
 		}
 		return 0
 	case err == nil:
-		q := d.compile(w)
-		d.note(w, &q)
+		d.note(w, d.compile(w).Chosen.Pause)
 	}
 	if resumed {
 		d.Logger.Info("pause ended", "workload", ref.String())

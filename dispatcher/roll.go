@@ -49,11 +49,11 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 		return 0
 	case fate == fateStale && apierrors.IsConflict(err):
 		s.conflict, s.rolling = err, out.Rolled
-		if _, err = d.tracker.reread(ctx, s.w.Ref()); err == nil {
+		if err = d.tracker.reread(ctx, s.w.Ref()); err == nil {
 			return atOnce
 		}
 	case fate == fateAgain:
-		_, _ = d.tracker.reread(ctx, s.w.Ref()) // perhaps it was written, and the answer was lost
+		_ = d.tracker.reread(ctx, s.w.Ref()) // perhaps it was written, and the answer was lost
 	}
 	b := d.lock()
 	t := s.t
@@ -68,8 +68,7 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 		return d.holdBack(s, out.Rolled, err)
 	}
 	if did.patched != nil {
-		p := d.compile(did.patched)
-		d.tracker.debts.note(did.patched, &p)
+		d.tracker.debts.note(did.patched, d.compile(did.patched).Chosen.Pause)
 	}
 	return atOnce
 }

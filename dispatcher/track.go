@@ -29,7 +29,7 @@ func (d *tracker) Track(w *workload.Workload) {
 		return
 	}
 	p := d.compile(w)
-	d.debts.note(w, &p)
+	d.debts.note(w, p.Chosen.Pause)
 	b = d.lock()
 	defer d.unlock()
 	if p.OptedIn() {
@@ -173,14 +173,14 @@ func (d *tracker) trackedBy(ref reloader.WorkloadRef) *tracked {
 	return b.index.byRef[ref]
 }
 
-// reread brings a workload up to date, and returns it.
-func (d *tracker) reread(ctx context.Context, ref reloader.WorkloadRef) (*workload.Workload, error) {
+// reread brings a workload up to date.
+func (d *tracker) reread(ctx context.Context, ref reloader.WorkloadRef) error {
 	w, err := d.Workloads.Read(ctx, ref)
 	if err != nil {
-		return nil, fmt.Errorf("read %s again: %w", ref, err)
+		return fmt.Errorf("read %s again: %w", ref, err)
 	}
 	d.Track(w)
-	return w, nil
+	return nil
 }
 
 // untrack ends what is done about a workload. Its State stays in the ledger, marked as out, unless it is gone.
