@@ -105,7 +105,7 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 		change.Keys = digest.Diff(change.Old, f.digest)
 	}
 	change.ID = reloader.ChangeID(change)
-	return actor.Attribute(change, foundOf(change, f), e.fresh(hints), old), true
+	return actor.Attribute(change, foundOf(change, f), e.heard.Fresh(hints), old), true
 }
 
 func foundOf(c reloader.Change, f fact) actor.Found {
@@ -143,7 +143,7 @@ func (h *history) attributeLate(c reloader.Config, e *entry, f fact, hints []rel
 	if last.Type == "" || last.Type == reloader.ChangeBaseline || c.Cluster != "" {
 		return
 	}
-	later, more := actor.Late(last, foundOf(last, f), e.fresh(hints), *cmp.Or(e.before, &reloader.Change{}))
+	later, more := actor.Late(last, foundOf(last, f), e.heard.Fresh(hints), *cmp.Or(e.before, &reloader.Change{}))
 	if !more {
 		return
 	}

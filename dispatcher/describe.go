@@ -43,14 +43,13 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 		state := t.rollout.State
 		r.Rollout = &state
 	}
-	for c := range t.edges.All() {
-		r.Edges = append(r.Edges, x.edge(t, c))
+	for c, e := range t.edges.All() {
+		r.Edges = append(r.Edges, x.edge(t, c, e))
 	}
 	return r
 }
 
-func (x *scribe) edge(t *tracked, c reloader.Config) reloader.Edge {
-	e := t.edges.Get(c)
+func (x *scribe) edge(t *tracked, c reloader.Config, e *edge) reloader.Edge {
 	known := x.configs.of(c)
 	decision := t.decide(c, publicOf(t, c, known.now))
 	out := reloader.Edge{Config: c, Why: decision.Why, Clause: decision.Clause, UsedKeys: decision.UsedKeys}

@@ -48,14 +48,6 @@ const maxPast = 15
 
 func (e *entry) looked() bool { return e != nil && !e.now.began.IsZero() }
 
-// fresh returns the hints whose request no look has answered.
-func (e *entry) fresh(hints []reloader.Hint) []reloader.Hint {
-	if e == nil {
-		return hints
-	}
-	return e.heard.Fresh(hints)
-}
-
 // configs has what is known about each config that is needed.
 type configs map[reloader.Config]*entry
 

@@ -105,7 +105,7 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	hints := l.all()
 	targets := b.targets(c, hints)
 	if len(targets) == 1 && !l.due {
-		if hints = b.configs[targets[0]].fresh(hints); len(hints) == 0 {
+		if hints = b.configs[targets[0]].heard.Fresh(hints); len(hints) == 0 {
 			targets = nil
 		}
 	}
