@@ -118,19 +118,20 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	}
 	d.fleet.Touched(c)
 	err := errors.Join(errs...)
+	refused := len(hints) == 0 && c.Cluster == "" && fateOf(err) == fateNever // the sweep asked for it, and will again
 	b = d.lock()
 	delete(b.intake.looking, c)
-	if err != nil {
+	if err != nil && !refused {
 		again := b.intake.of(c)
 		again.due = true
 		again.keep(hints)
-	} else if len(targets) > 0 && slices.ContainsFunc(hints, reloader.Hint.OutcomeUnknown) {
+	} else if err == nil && len(targets) > 0 && slices.ContainsFunc(hints, reloader.Hint.OutcomeUnknown) {
 		d.configQ.AddAfter(c, lookAgain)
 	}
 	d.unlock()
 	d.acknowledge(l.deliveries, targets, err)
 	switch {
-	case err == nil:
+	case err == nil, refused:
 		return 0
 	case apierrors.IsForbidden(err):
 		return retryRefused

@@ -139,6 +139,22 @@ func TestSweepWithoutLists(t *testing.T) {
 	})
 }
 
+// TestSweepOfTheUnreadable: what the API server refuses to show to a sweep keeps no debounce window open.
+func TestSweepOfTheUnreadable(t *testing.T) {
+	settings := scenario.Settings{Window: scenario.Duration(time.Second), MaxWait: scenario.Duration(time.Hour)}
+	inWorld(t, settings, func(_ *testing.T, w *world) {
+		w.sweeping()
+		w.twoConfigs("app", "other")
+		w.settled()
+		w.failing(only("list meta get", "", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)))
+		w.pass(17 * time.Minute) // both were asked for
+		w.failing(only("list meta get", "other", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "other", nil)))
+		w.edit(alice, app, "2")
+		w.pass(3 * time.Second)
+		w.rolled(web, 1)
+	})
+}
+
 const crowdSize = 30
 
 // crowd makes a workload that depends on many ConfigMaps of its namespace, and another one with a pattern that matches them.
