@@ -20,12 +20,16 @@ const (
 	completionItems = 2000
 )
 
-// finder finds names that Reroll knows, in the cluster and namespace of q.
-type finder func(s *session, q url.Values) ([]string, error)
+// naming returns the names that the record of a workload has.
+type naming func(g *globals, w view.Workload) []string
 
-// complete completes by what Reroll knows. A server that does not answer in time completes nothing.
-func (g *globals) complete(find finder) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+// complete completes by the workloads on record, as long as fewer than most arguments are there; 0 is any. A server that does not answer in time
+// completes nothing.
+func (g *globals) complete(names naming, most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) (found []string, _ cobra.ShellCompDirective) {
+		if most > 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 		defer cancel()
 		s, err := g.open(ctx, cmd)
@@ -36,74 +40,40 @@ func (g *globals) complete(find finder) cobra.CompletionFunc {
 		q := url.Values{}
 		set(q, "cluster", g.cluster)
 		set(q, "namespace", g.namespace)
-		names, err := find(s, q)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		l, _ := list[view.Workload](s, s.client, "workloads", q, completionItems) // what was read completes
+		for _, w := range l.items {
+			for _, name := range names(g, w) {
+				if strings.HasPrefix(name, begin) {
+					found = append(found, printable(name))
+				}
+			}
 		}
-		slices.Sort(names)
-		names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !strings.HasPrefix(name, begin) })
-		for i, name := range names {
-			names[i] = printable(name)
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		slices.Sort(found)
+		return slices.Compact(found), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func (g *globals) completeFirst(find finder) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return g.complete(find)(cmd, args, begin)
+func clusterNames(_ *globals, w view.Workload) []string { return []string{w.Cluster} }
+
+func namespaceNames(_ *globals, w view.Workload) []string { return []string{w.Workload.Namespace} }
+
+func workloadNames(g *globals, w view.Workload) []string {
+	return []string{g.short(workloadRef("", w.Workload))}
+}
+
+func configNames(g *globals, w view.Workload) (names []string) {
+	for _, e := range w.Edges {
+		names = append(names, g.short(configRef("", e.Config)))
 	}
+	return names
 }
 
-func each[T any](s *session, resource string, q url.Values, name func(T) string) (names []string, err error) {
-	l, err := list[T](s, s.client, resource, q, completionItems)
-	for _, item := range l.items {
-		names = append(names, name(item))
+// short writes r without a namespace that the flags name already.
+func (g *globals) short(r ref) string {
+	if g.namespace != "" {
+		r.namespace = ""
 	}
-	return names, err
-}
-
-func clusterNames(s *session, _ url.Values) ([]string, error) {
-	return each(s, "clusters", nil, func(c view.Cluster) string { return c.Cluster })
-}
-
-func namespaceNames(s *session, q url.Values) ([]string, error) {
-	q.Del("namespace")
-	return each(s, "workloads", q, func(w view.Workload) string { return w.Workload.Namespace })
-}
-
-func workloadNames(s *session, q url.Values) ([]string, error) {
-	return each(s, "workloads", q, func(w view.Workload) string {
-		return ref{namespace: unless(q, w.Workload.Namespace), kind: w.Workload.Kind, name: w.Workload.Name}.String()
-	})
-}
-
-func configNames(s *session, q url.Values) (names []string, err error) {
-	l, err := list[view.Workload](s, s.client, "workloads", q, completionItems)
-	for _, w := range l.items {
-		for _, d := range w.Edges {
-			names = append(names, ref{namespace: unless(q, d.Config.Namespace), kind: string(d.Config.Kind), name: d.Config.Name}.String())
-		}
-	}
-	return names, err
-}
-
-// unless returns a namespace that the flags do not name already.
-func unless(q url.Values, namespace string) string {
-	if q.Get("namespace") != "" {
-		return ""
-	}
-	return namespace
-}
-
-// ids returns what finds the IDs of a resource.
-func ids(resource string) finder {
-	return func(s *session, q url.Values) ([]string, error) {
-		return each(s, resource, q, func(r struct{ ID string }) string { return r.ID })
-	}
+	return r.String()
 }
 
 // Adapt has root act as the name of the executable says: as kubectl-reroll it calls itself `kubectl reroll`, and as kubectl_complete-reroll it completes

@@ -156,7 +156,7 @@ type annotating struct {
 
 // command completes a command that annotates one workload.
 func (a *annotating) command(cmd *cobra.Command) *cobra.Command {
-	cmd.Use, cmd.Args, cmd.ValidArgsFunction = a.what+" "+workloadForm, oneObject, a.completeFirst(workloadNames)
+	cmd.Use, cmd.Args, cmd.ValidArgsFunction = a.what+" "+workloadForm, oneObject, a.complete(workloadNames, 1)
 	cmd.Long += "It annotates the workload with your rights. The same with kubectl:\n  kubectl -n shop annotate deploy/web --overwrite " + a.key + "=\"$(date)\""
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd, one(args)) }
 	return take(cmd, takesCluster, "namespace,output")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -68,18 +69,11 @@ func CheckUsage(root *cobra.Command) {
 		CheckUsage(cmd)
 	}
 	if root.HasSubCommands() && !root.Runnable() {
-		root.Args = cobra.ArbitraryArgs
+		root.Args, root.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		root.DisableFlagsInUseLine = true
-		root.RunE = func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return unknownCommand(cmd, args[0])
-		}
-		return
 	}
 	root.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		return Usage(errors.Join(foreignFlag(cmd), cmd.ValidateRequiredFlags()))
+		return Usage(cmp.Or(foreignFlag(cmd), cmd.ValidateFlagGroups()))
 	}
 	if check := root.Args; check != nil {
 		root.Args = func(cmd *cobra.Command, args []string) error {
@@ -89,13 +83,4 @@ func CheckUsage(root *cobra.Command) {
 			return nil
 		}
 	}
-}
-
-func unknownCommand(cmd *cobra.Command, name string) error {
-	end := ""
-	cmd.SuggestionsMinimumDistance = 2
-	if like := cmd.SuggestionsFor(name); len(like) > 0 {
-		end = fmt.Sprintf("; did you mean %q?", like[0])
-	}
-	return usagef("unknown command %q for %q%s", name, cmd.CommandPath(), end)
 }

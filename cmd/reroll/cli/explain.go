@@ -43,8 +43,8 @@ func explainCommand(g *globals) *cobra.Command {
 	}, takesAsk, "namespace")
 	cmd.Flags().BoolVar(&judge, "exit-code", false, "exit with 1 if the workload needs attention")
 	cmd.Flags().StringVar(&config, "for-config", "", "only how it stands to this config, "+configForm)
-	_ = cmd.RegisterFlagCompletionFunc("for-config", g.complete(configNames))
-	cmd.ValidArgsFunction = g.completeFirst(workloadNames)
+	_ = cmd.RegisterFlagCompletionFunc("for-config", g.complete(configNames, 0))
+	cmd.ValidArgsFunction = g.complete(workloadNames, 1)
 	return cmd
 }
 

@@ -43,20 +43,17 @@ func getCommand(g *globals) *cobra.Command {
 	f.DurationVar(&q.span, "since", 0, "only changes or reloads of this time, such as 2h; 0 is any time")
 	f.StringVar(&q.config, "for-config", "", "only what is about this config, "+configForm)
 	f.StringVar(&q.state, "state", "", "only workloads in this state, clusters of this health, reloads with this outcome, changes of this type")
-	_ = cmd.RegisterFlagCompletionFunc("for-config", g.complete(configNames))
+	_ = cmd.RegisterFlagCompletionFunc("for-config", g.complete(configNames, 0))
 	_ = cmd.RegisterFlagCompletionFunc("state", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		r, _ := resourceNamed(args)
 		return r.states, cobra.ShellCompDirectiveNoFileComp
 	})
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
 		r, ok := resourceNamed(args)
-		switch {
-		case len(args) == 0:
+		if !ok || r.names == nil {
 			return resourceNames(), cobra.ShellCompDirectiveNoFileComp
-		case len(args) > 1 || !ok:
-			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return g.complete(r.names)(cmd, args, begin)
+		return g.complete(r.names, 2)(cmd, args, begin)
 	}
 	return cmd
 }

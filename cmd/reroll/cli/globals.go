@@ -36,9 +36,10 @@ func (g *globals) bind(root *cobra.Command) {
 	f.StringVarP(&g.format, "output", "o", "", "format: "+strings.Join(formats, ", "))
 	f.StringVar(&g.server, "server", "", "address of Reroll's API, also $"+serverVariable+" (default: a port-forward through the kubeconfig's context)")
 	f.StringVar(&g.own, "reroll-namespace", cmp.Or(kube.PodNamespace(), "reroll"), "namespace that Reroll runs in")
+	root.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
-	_ = root.RegisterFlagCompletionFunc("cluster", g.complete(clusterNames))
-	_ = root.RegisterFlagCompletionFunc("namespace", g.complete(namespaceNames))
+	_ = root.RegisterFlagCompletionFunc("cluster", g.complete(clusterNames, 0))
+	_ = root.RegisterFlagCompletionFunc("namespace", g.complete(namespaceNames, 0))
 }
 
 // takesKey is the annotation of a command that lists its global flags.
@@ -56,9 +57,6 @@ func takes(cmd *cobra.Command, flag string) bool {
 
 // foreignFlag returns the error of a global flag that cmd does not take.
 func foreignFlag(cmd *cobra.Command) (err error) {
-	if f := cmd.Flags(); f.Changed("namespace") && f.Changed("all-namespaces") && takes(cmd, "all-namespaces") {
-		return usagef("--namespace and --all-namespaces exclude each other")
-	}
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !takes(cmd, f.Name) {
 			err = usagef("unknown flag: --%s; %s does not take it", f.Name, cmd.CommandPath())

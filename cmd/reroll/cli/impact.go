@@ -55,7 +55,7 @@ func impactCommand(g *globals) *cobra.Command {
 	f.StringSliceVar(&q.keys, "key", nil, "key that is supposed to change (default: any)")
 	q.settings.BindFile(f)
 	f.BoolVar(&q.judge, "exit-code", false, "exit with 1 if something would roll, or that is not known")
-	cmd.ValidArgsFunction = g.complete(configNames)
+	cmd.ValidArgsFunction = g.complete(configNames, 0)
 	return cmd
 }
 

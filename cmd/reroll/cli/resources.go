@@ -19,7 +19,7 @@ type resource struct {
 	states  []string
 	columns []column
 	read    func(raw json.RawMessage, now time.Time) (row, error)
-	names   finder
+	names   naming
 }
 
 // row is a record as a table shows it, and how other commands name it.
@@ -30,11 +30,11 @@ type row struct {
 
 var resources = []resource{
 	{
-		name: "changes", state: "type", states: textsOf(changeTypes), read: reading(changeRow), names: ids("changes"),
+		name: "changes", state: "type", states: textsOf(changeTypes), read: reading(changeRow),
 		columns: columnsOf("ID, AGE*, CLUSTER, CONFIG, TYPE, KEYS, WHO, ROLLED, +VERIFIED, +LATENCY, +SOURCE, +CLIENT"),
 	},
 	{
-		name: "reloads", state: "outcome", states: textsOf(reloader.Outcomes), read: reading(reloadRow), names: ids("reloads"),
+		name: "reloads", state: "outcome", states: textsOf(reloader.Outcomes), read: reading(reloadRow), names: workloadNames,
 		columns: columnsOf("ID, AGE*, CLUSTER, WORKLOAD, OUTCOME, ROLLOUT, BECAUSE OF, WHO, LATENCY, +DECIDED, +STRATEGY, +MESSAGE"),
 	},
 	{

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +27,12 @@ func Root(version string) *cobra.Command {
 		audit,
 	)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !takes(cmd, f.Name) })
+		cmd.Long = wrapped(cmd.Long)
+		help(cmd, args)
+	})
 	return root
 }
 
@@ -46,49 +49,7 @@ func versionCommand(version string) *cobra.Command {
 	}
 }
 
-// globalHelp explains the global flags on the first page.
-const globalHelp = `Most commands take:
-      --kubeconfig FILE, --context NAME        which cluster (default: as kubectl)
-  -n, --namespace NAME, -A                     where workloads and configs are; -A: all namespaces
-      --cluster NAME, --reroll-namespace NAME  if Reroll knows several; if it is not in reroll
-  -o, --output FORMAT                          wide, json, yaml, name, jsonpath=TEMPLATE
-      --server URL                             Reroll's API ($REROLL_SERVER; default: port-forward)
-`
-
 const helpWidth = 100
-
-// writeHelp writes the help of a command: on one screen, as far as its flags are few.
-func writeHelp(w io.Writer, cmd *cobra.Command) {
-	var b strings.Builder
-	fmt.Fprintln(&b, wrapped(cmp.Or(cmd.Long, cmd.Short+".")))
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintln(&b)
-		for _, below := range cmd.Commands() {
-			if below.IsAvailableCommand() && below.Name() != "help" {
-				fmt.Fprintf(&b, "  %-11s %s\n", below.Name(), below.Short)
-			}
-		}
-	}
-	if !cmd.HasParent() {
-		fmt.Fprint(&b, "\n", globalHelp)
-	}
-	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\nUsage: %s\n", cmd.UseLine())
-	}
-	if cmd.HasExample() {
-		fmt.Fprintf(&b, "\n%s\n", cmd.Example)
-	}
-	if f := cmd.Flags().Lookup("help"); f != nil {
-		f.Hidden = true
-	}
-	if own := cmd.LocalNonPersistentFlags(); own.HasAvailableFlags() && cmd.HasParent() {
-		fmt.Fprintf(&b, "\n%s", own.FlagUsagesWrapped(helpWidth))
-	}
-	if taken := takenFlags(cmd); taken != "" {
-		fmt.Fprintf(&b, "\nAlso (reroll --help): %s\n", taken)
-	}
-	_, _ = io.WriteString(w, b.String()) // an error cannot be reported
-}
 
 // wrapped breaks the lines of a text that are too wide. Lines that begin with a space stay as they are.
 func wrapped(text string) string {
@@ -101,18 +62,4 @@ func wrapped(text string) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-func takenFlags(cmd *cobra.Command) string {
-	var names []string
-	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		switch {
-		case !takes(cmd, f.Name):
-		case f.Shorthand != "":
-			names = append(names, "-"+f.Shorthand)
-		default:
-			names = append(names, "--"+f.Name)
-		}
-	})
-	return strings.Join(names, " ")
 }
