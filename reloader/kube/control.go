@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
-	"github.com/reroll-dev/reroll/reloader/near"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -145,43 +143,12 @@ func (c *connection) RunsHere(ctx context.Context) bool {
 		!absent(ctx, c.metadata.Resource(resourceOf(reloader.ConfigMap)).Namespace(c.Namespace), CanaryName)
 }
 
-// maxAlike bounds the names among which Lacks looks for a similar one.
-const maxAlike = 500
-
-// Lacks says in a sentence what does not exist, with a similar name: the namespace, or a workload or config in it; empty if both may exist. An
-// empty name asks about the namespace alone.
-func (c *connection) Lacks(ctx context.Context, namespace, kind, name string) string {
-	all := c.metadata.Resource(namespaces)
-	if absent(ctx, all, namespace) {
-		return "there is no namespace " + namespace + alike(ctx, all, namespace)
-	}
-	resource, known := resourceOf(reloader.ConfigKind(kind)), slices.Contains(reloader.ConfigKinds, reloader.ConfigKind(kind))
-	if k, rolls := workload.KindNamed(kind); rolls {
-		resource, known = k.Resource, true
-	}
-	if objects := c.metadata.Resource(resource).Namespace(namespace); known && absent(ctx, objects, name) {
-		return "there is no " + kind + " " + name + " in namespace " + namespace + alike(ctx, objects, name)
-	}
-	return ""
+// HasNamespace reports whether a namespace exists, or may not be read.
+func (c *connection) HasNamespace(ctx context.Context, name string) bool {
+	return !absent(ctx, c.metadata.Resource(namespaces), name)
 }
 
 func absent(ctx context.Context, objects metadata.ResourceInterface, name string) bool {
 	_, err := objects.Get(ctx, name, metav1.GetOptions{})
 	return apierrors.IsNotFound(err)
-}
-
-// alike ends a sentence about what does not exist with the question whether an object of a similar name was meant, if there is one.
-func alike(ctx context.Context, objects metadata.ResourceInterface, name string) string {
-	l, err := objects.List(ctx, metav1.ListOptions{Limit: maxAlike})
-	if err != nil {
-		return "."
-	}
-	var names []string
-	for _, o := range l.Items {
-		names = append(names, o.Name)
-	}
-	if meant, ok := near.Word(name, names); ok {
-		return "; did you mean " + meant + "?"
-	}
-	return "."
 }

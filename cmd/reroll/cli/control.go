@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,10 +25,8 @@ func (g *globals) changeControl(ctx context.Context, workloads string, force boo
 			return fmt.Errorf("found no Reroll in namespace %s, which has neither Secret %s nor ConfigMap %s; nothing was written: set --reroll-namespace, or add --force",
 				cluster.Namespace, kube.KeySecret, kube.CanaryName)
 		}
-		if workloads != "" {
-			if lacking := cluster.Lacks(ctx, workloads, "", ""); lacking != "" {
-				return errors.New(lacking + " Nothing was written. Correct the name, or add --force")
-			}
+		if workloads != "" && !cluster.HasNamespace(ctx, workloads) {
+			return fmt.Errorf("there is no namespace %s. Nothing was written. Correct the name, or add --force", workloads)
 		}
 	}
 	user := cluster.WhoAmI(ctx)

@@ -184,7 +184,7 @@ func TestNothingIsWrittenInVain(t *testing.T) {
 		"a name that two have":    {args: "retry web", objects: []string{web, webOfBank}, refusal: "which web is meant? Name one of shop/Deployment/web, bank/StatefulSet/web", code: ExitUsage},
 		"a name that none has":    {args: "retry deploy/wbe", objects: []string{web}, refusal: "found no workload deploy/wbe. Nothing was written"},
 		"a pause":                 {args: "pause -n shop", objects: []string{ours, shop}},
-		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo; did you mean shop?"},
+		"a pause of nobody":       {args: "pause -n shpo", objects: []string{ours, shop}, refusal: "there is no namespace shpo."},
 		"a pause in advance":      {args: "pause -n shop --force", objects: []string{ours}},
 		"a pause elsewhere":       {args: "pause -A", refusal: "found no Reroll in namespace reroll, which has neither Secret reroll-digest-key nor ConfigMap reroll-canary; nothing was written: set --reroll-namespace"},
 		"beside another document": {args: "pause -A", document: "frezze: {}", objects: []string{ours}, refusal: `line 1: field frezze not found`},

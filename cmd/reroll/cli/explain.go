@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
@@ -147,11 +148,11 @@ func (s *session) live(w reloader.WorkloadRef, uid string) *verdict.Live {
 	if err != nil || uid == "" || cluster.UID != uid {
 		return nil
 	}
-	if lacking := cluster.Lacks(ctx, w.Namespace, w.Kind, w.Name); lacking != "" {
-		return &verdict.Live{Lacking: lacking}
-	}
 	found, err := cluster.Read(ctx, w)
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		return &verdict.Live{Lacking: "there is no " + workloadRef("", w).String() + "."}
+	case err != nil:
 		return nil
 	}
 	plan := dialects.Compile(found)

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/reroll-dev/reroll/reloader/near"
 )
 
 // place is a setting while it is decoded: its key, and what its field says about it.
@@ -156,22 +154,13 @@ func decodeStruct(n *yaml.Node, v reflect.Value, p place) error {
 		case seen[key.Value]:
 			errs = append(errs, fmt.Errorf("key %q is there a second time%s", key.Value, line(key)))
 		case at < 0:
-			errs = append(errs, unknown(key.Value, line(key), namesOf(fields)))
+			errs = append(errs, fmt.Errorf("unknown key %.80q%s", key.Value, line(key)))
 		default:
 			errs = append(errs, decode(value, fields[at].value, place{join(p.key, key.Value), fields[at].tag}))
 		}
 		seen[key.Value] = true
 	}
 	return errors.Join(errs...)
-}
-
-// unknown refuses a key, and names the one that may be meant.
-func unknown(key, where string, names []string) error {
-	text := fmt.Sprintf("unknown key %.80q%s", key, where)
-	if word, ok := near.Word(key, names); ok {
-		text += fmt.Sprintf("; did you mean %q?", word)
-	}
-	return errors.New(text)
 }
 
 func join(path, key string) string {

@@ -49,12 +49,4 @@ func (f Field) Fields() []Field {
 // Value returns what the key is set to.
 func (f Field) Value() any { return f.value.Interface() }
 
-func namesOf(fields []Field) []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Name
-	}
-	return names
-}
-
 func sortedNames() []string { return slices.Sorted(maps.Keys(annotationNames)) }

@@ -146,7 +146,7 @@ func (k AnnotationKeys) check() error {
 	var errs []error
 	for name, key := range k {
 		if _, ok := annotationNames[name]; !ok {
-			errs = append(errs, unknown(name, "", sortedNames()))
+			errs = append(errs, fmt.Errorf("unknown key %.80q", name))
 		}
 		if faults := validation.IsQualifiedName(strings.ToLower(key)); len(faults) > 0 {
 			errs = append(errs, fmt.Errorf("%.80q cannot be the key of an annotation: %s", key, faults[0]))
