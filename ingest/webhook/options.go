@@ -66,7 +66,7 @@ func (o Options) validateTransport() error {
 	switch {
 	case o.InsecureHTTP && (o.Certificate != nil || o.ClientCAs != nil):
 		return errors.New("ingest is given both TLS certificates and insecure HTTP: choose one")
-	case o.InsecureHTTP && !isLoopback(o.Address):
+	case o.InsecureHTTP && !IsLoopback(o.Address):
 		return fmt.Errorf("ingest over insecure HTTP needs a loopback address such as 127.0.0.1:9443, not %q: use TLS", o.Address)
 	case o.InsecureHTTP:
 		return nil
@@ -78,14 +78,14 @@ func (o Options) validateTransport() error {
 	return nil
 }
 
-// isLoopback reports whether only this machine can reach address, as far as its text tells.
-func isLoopback(address string) bool {
+// IsLoopback reports whether only this machine can reach address, as far as its text tells.
+func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
 	}
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 func (o Options) withDefaults() Options {

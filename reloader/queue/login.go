@@ -11,17 +11,21 @@ import (
 )
 
 // Login says how an external server knows us, and how we know it. Secrets are in files, which are read again at each connection, so that
-// they may change while the program runs. At most one of Credentials and User may be set.
+// they may change while the program runs. At most one of Credentials and User may be set. The
+// comments and tags of its fields are those of settings.
 type Login struct {
-	// Credentials is the path of a NATS credentials file: a JWT and its key.
-	Credentials string
-	// User is the name of a user, whose password is in PasswordFile.
-	User, PasswordFile string
-
-	// CAFile is the path of a PEM file with the authorities that sign the server's certificate; the system's if empty.
-	CAFile string
-	// CertFile and KeyFile are the paths of the PEM files of a client certificate.
-	CertFile, KeyFile string
+	// Credentials file (JWT and key).
+	Credentials string `yaml:"credentials"`
+	// User name, with `passwordFile`.
+	User string `yaml:"user"`
+	// Password file.
+	PasswordFile string `yaml:"passwordFile"`
+	// CA file for the server. Enables TLS, as `tlsCert` does. Default: the CAs of the system.
+	CAFile string `yaml:"tlsCA"`
+	// Client certificate file.
+	CertFile string `yaml:"tlsCert"`
+	// Client key file.
+	KeyFile string `yaml:"tlsKey"`
 }
 
 // validate checks what can be checked without reading a file.

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/reroll-dev/reroll/ingest/webhook"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
+	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
 // Runs reports whether the process runs a part.
@@ -94,9 +94,6 @@ func (c *Config) complete() error {
 	for i, host := range c.API.Hosts {
 		c.API.Hosts[i] = strings.ToLower(strings.TrimSuffix(host, "."))
 	}
-	if c.Notifications.Sink == "text" {
-		c.Notifications.Sink = ""
-	}
 	c.completeSource()
 	return c.check()
 }
@@ -163,7 +160,7 @@ func (c *Config) connectionRules() []rule {
 	return []rule{
 		{n.URL == "" && !c.Embeds() && !c.AdmitsAlone(), fmt.Sprintf("nats.url is required for --components=%s: the parts meet at an external NATS", strings.Join(c.Components, ","))},
 		{n.URL != "" && n.Config != "", "nats.config is for the embedded NATS: configure the one at nats.url itself"},
-		{n.URL == "" && (n.Config == "" && n.Login != Login{} || n.Replicas != 0), "nats.url is empty: set it, or remove nats.replicas and the login settings of nats"},
+		{n.URL == "" && (n.Config == "" && n.Login != queue.Login{} || n.Replicas != 0), "nats.url is empty: set it, or remove nats.replicas and the login settings of nats"},
 		{c.Hub.URL == "" && c.Hub != (Hub{}), "hub.url is empty: the other hub settings say how to connect to it"},
 		{
 			c.Runs(Ingests) && c.Ingest.Address == "" && (c.Source == SourceAudit || !c.Runs(Dispatches)),
@@ -177,7 +174,7 @@ func (c *Config) connectionRules() []rule {
 }
 
 func (c *Config) apiRules() []rule {
-	a, open := c.API, !loopback(c.API.Address)
+	a, open := c.API, !webhook.IsLoopback(c.API.Address)
 	if a.Auth == AuthAnonymous && open {
 		c.warn("api.auth: anonymous: every client that reaches %s may read everything", a.Address)
 	}
@@ -211,17 +208,4 @@ func (c *Config) admissionRules() []rule {
 			"admission.certificateLifetime is 0: set admission.tlsCert and admission.tlsKey, or a lifetime",
 		},
 	}
-}
-
-// loopback reports whether an address can be reached from this machine alone.
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }

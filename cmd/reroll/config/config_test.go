@@ -96,7 +96,7 @@ func TestSettings(t *testing.T) {
 			},
 			want: func(c *Config) {
 				c.Scope.Namespaces, c.Metrics.CountByNamespace = []string{"of-the-file"}, true
-				c.Notifications = Notifications{URL: "https://chat.example/hook", Proxy: "http://proxy:3128", AdditionalInfo: "[prod]"}
+				c.Notifications = Notifications{Sink: "text", URL: "https://chat.example/hook", Proxy: "http://proxy:3128", AdditionalInfo: "[prod]"}
 			},
 		},
 		"variables of Stakater Reloader that are off": {
@@ -129,7 +129,7 @@ func TestSettings(t *testing.T) {
 			}
 			want := Default()
 			tc.want(&want)
-			want.Notifications.Sink, want.Pod = "", Pod{tc.env["POD_NAME"], tc.env["POD_NAMESPACE"]}
+			want.Pod = Pod{tc.env["POD_NAME"], tc.env["POD_NAMESPACE"]}
 			want.Debounce.MaxWait = max(want.Debounce.MaxWait, want.Debounce.Window)
 			if want.Source == SourceWatch || want.DryRun {
 				want.Ingest.Address = ""
@@ -222,7 +222,7 @@ func TestStakaterFlags(t *testing.T) {
 		NamespacesToIgnore: []string{"a", "b", "c"}, NamespaceSelector: selected(t, "env=prod,team"), ResourceLabelSelector: selected(t, "x in (y)"),
 		ResourcesToIgnore: []string{"secrets"}, IgnoredWorkloadTypes: []string{"jobs", "cronjobs"},
 	}
-	want.Log.Level, want.Notifications.Sink = "error", ""
+	want.Log.Level = "error"
 	want.Warnings = []string{"--sync-after-restart has no effect", "--enable-pprof has no effect", "--pprof-addr has no effect"}
 	if diff := same(want, c); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

@@ -16,32 +16,11 @@ type Connections struct {
 	Admission Admission `yaml:"admission"`
 }
 
-// Login has the credentials for a NATS server.
-type Login struct {
-	// Credentials file (JWT and key).
-	Credentials string `yaml:"credentials"`
-	// User name, with `passwordFile`.
-	User string `yaml:"user"`
-	// Password file.
-	PasswordFile string `yaml:"passwordFile"`
-	// CA file for the server. Enables TLS, as `tlsCert` does. Default: the CAs of the system.
-	TLSCA string `yaml:"tlsCA"`
-	// Client certificate file.
-	TLSCert string `yaml:"tlsCert"`
-	// Client key file.
-	TLSKey string `yaml:"tlsKey"`
-}
-
-// Queue returns the login as the queue takes it.
-func (l Login) Queue() queue.Login {
-	return queue.Login{Credentials: l.Credentials, User: l.User, PasswordFile: l.PasswordFile, CAFile: l.TLSCA, CertFile: l.TLSCert, KeyFile: l.TLSKey}
-}
-
 // NATS configures the store of hints and records.
 type NATS struct {
 	// Addresses of an external NATS, comma-separated. Default: an embedded one.
 	URL string `yaml:"url"`
-	Login
+	queue.Login
 	// Replicas of each stream in an external NATS: 1, 3 or 5. 0: existing streams keep theirs, new ones get 1.
 	Replicas int `yaml:"replicas"`
 	// Size limit of [all streams](production.md#streams), such as `4Gi`. Default: 2Gi.
@@ -52,7 +31,7 @@ type NATS struct {
 
 // Options returns the settings as the queue takes them; the caller adds the rest.
 func (n NATS) Options() queue.Options {
-	return queue.Options{URL: n.URL, Login: n.Queue(), Replicas: n.Replicas, MaxStore: int64(n.StoreSize), ConfigFile: n.Config}
+	return queue.Options{URL: n.URL, Login: n.Login, Replicas: n.Replicas, MaxStore: int64(n.StoreSize), ConfigFile: n.Config}
 }
 
 // Hub configures the connection to a hub, which receives copies of the records: see [many clusters](fleet.md). The
@@ -60,11 +39,11 @@ func (n NATS) Options() queue.Options {
 type Hub struct {
 	// Addresses of the hub's NATS, comma-separated.
 	URL string `yaml:"url"`
-	Login
+	queue.Login
 }
 
 // Options returns the settings as the queue takes them.
-func (h Hub) Options() queue.Options { return queue.Options{URL: h.URL, Login: h.Queue()} }
+func (h Hub) Options() queue.Options { return queue.Options{URL: h.URL, Login: h.Login} }
 
 // Ingest receives audit events from API servers and log shippers.
 type Ingest struct {

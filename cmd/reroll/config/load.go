@@ -17,8 +17,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-const maxFile = 1 << 20
-
 // environment are the settings that may hold credentials, which a file in a ConfigMap must not.
 var environment = []struct{ name, key string }{
 	{"REROLL_NATS_URL", "nats.url"},
@@ -104,29 +102,24 @@ func (f *Flags) bind(flags *pflag.FlagSet, a alias) *pflag.Flag {
 	}
 	declare(a.flag, a.usage, set)
 	flag := flags.Lookup(a.flag)
-	flag.DefValue = field.text()
+	if a.usage != "" {
+		flag.DefValue = field.text()
+	}
 	return flag
 }
 
-// lookup returns the field of a key in the default settings.
-func lookup(key string) Field {
+// lookup returns the field of a key in the default settings, or that of the map which has the key.
+func lookup(key string) (found Field) {
 	c := Default()
-	fields := c.Fields()
-	for {
-		name, rest, more := strings.Cut(key, ".")
+	for fields := c.Fields(); len(fields) > 0; fields = found.Fields() {
+		name, rest, _ := strings.Cut(key, ".")
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 		if i < 0 {
-			return Field{value: reflect.ValueOf(new(string)).Elem()} // a key of a map
+			break
 		}
-		if !more {
-			return fields[i]
-		}
-		key = rest
-		if len(fields[i].Fields()) == 0 {
-			return fields[i]
-		}
-		fields = fields[i].Fields()
+		found, key = fields[i], rest
 	}
+	return found
 }
 
 func (f Field) text() string {
@@ -174,15 +167,7 @@ func (c *Config) readFile(path string) error {
 	if path == "" {
 		return nil
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("--config: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("it is larger than %d bytes", maxFile)
-	}
+	content, err := os.ReadFile(path)
 	if err == nil {
 		err = c.Parse(content)
 	}

@@ -2,9 +2,9 @@ package config
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/pflag"
 )
@@ -104,14 +104,7 @@ func (f *Flags) bindStakater(flags *pflag.FlagSet) {
 	}
 }
 
+var capital = regexp.MustCompile("[A-Z]")
+
 // kebab returns a name as flags have it: secretAuto is secret-auto.
-func kebab(name string) string {
-	var b strings.Builder
-	for _, r := range name {
-		if unicode.IsUpper(r) {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
+func kebab(name string) string { return strings.ToLower(capital.ReplaceAllString(name, "-$0")) }
