@@ -39,7 +39,7 @@ func TestCall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = w.Call(t.Context(), p)
+		err = w.Notify(t.Context(), wholeReload())
 		w.close()
 		var refusal interface{ Refused() bool }
 		if refused := errors.As(err, &refusal) && refusal.Refused(); (err == nil) != want.ok || refused != want.refused {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // WebhookOptions say whom to call. URL is required.
@@ -27,9 +29,10 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	return &Webhook{e}, nil
 }
 
-// Call posts p. It succeeds if the receiver answers with 2xx within 10 seconds. Another answer is a *StatusError, whose Refused says whether
+// Notify posts what there is to say about r. It succeeds if the receiver answers with 2xx within 10 seconds. Another answer is a *StatusError, whose Refused says whether
 // calling again is useless until something is changed; after any other error it makes sense. An error does not mean that nothing arrived.
-func (w *Webhook) Call(ctx context.Context, p Payload) error {
+func (w *Webhook) Notify(ctx context.Context, r reloader.Reload) error {
+	p := PayloadOf(r)
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("payload of %s: %w", p.Reload, err)

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-
 	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
 	"github.com/reroll-dev/reroll/reloader"
@@ -42,12 +40,4 @@ func (a announcer) Announce(w *workload.Workload, r reloader.Reload) {
 	if a.alerts != nil {
 		a.alerts.Announce(w, r)
 	}
-}
-
-// webhookCaller calls a webhook in the place of a roll.
-type webhookCaller struct{ *notify.Webhook }
-
-// Notify describes r to the webhook.
-func (c webhookCaller) Notify(ctx context.Context, r reloader.Reload) error {
-	return c.Call(ctx, notify.PayloadOf(r))
 }

@@ -18,12 +18,7 @@ import (
 
 // admitAlone reaches the API server and starts the admission webhook in a process of its own.
 func (p *program) admitAlone(ctx context.Context) error {
-	dialects, err := p.settings.Dialects()
-	if err != nil {
-		return err
-	}
-	kube.RegisterRequestMetrics(p.registry)
-	cluster, err := kube.Connect(ctx, p.kubeOptions(dialects))
+	cluster, dialects, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (p *program) answer(context.Context) error {
 	records := projection.New(projection.Limits{})
 	o := api.Options{
 		Records: records, Version: p.version, Logger: p.logger, Metrics: p.registry,
-		Hosts: hosts(p.settings.API.Auth), HostNames: p.settings.API.Hosts,
+		Hosts: hosts[p.settings.API.Auth], HostNames: p.settings.API.Hosts,
 	}
 	if p.settings.API.Auth == config.AuthToken {
 		gate, err := gateOf(p.settings, p.version)
@@ -51,16 +51,8 @@ func (p *program) answer(context.Context) error {
 	return err
 }
 
-// hosts are the accepted names of the API in requests.
-func hosts(mode string) api.Hosts {
-	switch mode {
-	case config.AuthNone:
-		return api.LocalHosts
-	case config.AuthAnonymous:
-		return api.PrivateHosts
-	}
-	return api.AnyHost
-}
+// hosts are the accepted names of the API in requests, by how clients authenticate.
+var hosts = map[string]api.Hosts{config.AuthNone: api.LocalHosts, config.AuthAnonymous: api.PrivateHosts, config.AuthToken: api.AnyHost}
 
 // gateOf returns what judges requests to the API. It asks the API server that the dispatcher would talk to.
 func gateOf(s config.Config, version string) (*auth.Gate, error) {

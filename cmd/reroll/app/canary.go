@@ -12,7 +12,7 @@ import (
 
 // wantsCanary reports whether to watch over an audit feed. A dispatcher of its own cannot know that there is none.
 func wantsCanary(s config.Config) bool {
-	return s.Ingest.CanaryInterval > 0 && !s.DryRun && len(canaryKinds(s)) > 0 && s.Source != config.SourceWatch && (!s.Runs(config.Ingests) || s.Ingests())
+	return s.Ingest.CanaryInterval > 0 && !s.DryRun && s.Source != config.SourceWatch && (!s.Runs(config.Ingests) || s.Ingests())
 }
 
 // canaryKinds returns the kinds of configs whose audit events must come in: both, but for those that do nothing.

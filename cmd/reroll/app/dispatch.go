@@ -24,12 +24,7 @@ import (
 // dispatch reaches the API server, so that a wrong address or credential is an error at once, and starts the dispatcher.
 func (p *program) dispatch(ctx context.Context) error {
 	s := p.settings
-	dialects, err := s.Dialects()
-	if err != nil {
-		return err
-	}
-	kube.RegisterRequestMetrics(p.registry)
-	cluster, err := kube.Connect(ctx, p.kubeOptions(dialects))
+	cluster, dialects, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,16 +63,14 @@ func (p *program) dispatch(ctx context.Context) error {
 	p.health.add("apiserver", cluster.Healthy)
 	p.health.add("control", p.controls.healthy)
 	p.health.add("hints", func(context.Context) error { return p.queue.Consuming() })
-	if !s.LeaderElection {
-		p.start("dispatcher", func(ctx context.Context) error {
-			return p.runDispatcher(ctx, context.WithoutCancel(ctx), cluster, d)
-		})
-		p.health.add("dispatcher", func(context.Context) error { return d.Ready() })
-		return nil
-	}
-	p.start("dispatcher", func(ctx context.Context) error { return p.lead(ctx, cluster, d) })
+	p.start("dispatcher", func(ctx context.Context) error {
+		if s.LeaderElection {
+			return p.lead(ctx, cluster, d)
+		}
+		return p.runDispatcher(ctx, context.WithoutCancel(ctx), cluster, d)
+	})
 	p.health.add("dispatcher", func(context.Context) error {
-		if !cluster.Leading() {
+		if s.LeaderElection && !cluster.Leading() {
 			return nil // standing by is all there is to do
 		}
 		return d.Ready()
@@ -85,9 +78,11 @@ func (p *program) dispatch(ctx context.Context) error {
 	return nil
 }
 
-func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
+func (p *program) connect(ctx context.Context) (*kube.Cluster, dialect.Set, error) {
 	s := p.settings
-	return kube.Options{
+	dialects, _ := s.Dialects() // Load has checked them
+	kube.RegisterRequestMetrics(p.registry)
+	cluster, err := kube.Connect(ctx, kube.Options{
 		Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, Namespace: s.Namespace, QPS: s.Kubernetes.QPS, Burst: max(1, int(2*s.Kubernetes.QPS)),
 		UserAgent: "reroll/" + p.version, KeepAnnotation: dialects.KeepsAnnotation, DryRun: s.DryRun, Logger: p.logger,
 		ResourceSelector: s.Scope.ResourceLabelSelector.Labels(),
@@ -95,7 +90,8 @@ func (p *program) kubeOptions(dialects dialect.Set) kube.Options {
 			Namespaces: s.Scope.Namespaces, IgnoredNamespaces: s.Scope.NamespacesToIgnore, NamespaceSelector: s.Scope.NamespaceSelector.Labels(),
 			IgnoredKinds: s.Scope.IgnoredWorkloads(), IgnoredConfigs: s.Scope.IgnoredConfigs(), Classes: s.Reload.CSI, Rollouts: s.Reload.ArgoRollouts,
 		},
-	}
+	})
+	return cluster, dialects, err
 }
 
 // bind makes sure that the name of the cluster stands for the one that we are connected to, now and at every later start.
@@ -104,7 +100,7 @@ func (p *program) bind(ctx context.Context, cluster *kube.Cluster) error {
 		p.logger.Warn("the identity of the cluster may not be read: that its name stands for it is not checked")
 		return nil
 	}
-	return p.insist(ctx, "the name of the cluster could not be bound", func() error {
+	return queue.Retry(ctx, p.logger, "the name of the cluster could not be bound", func() error {
 		err := p.queue.BindCluster(ctx, p.settings.ClusterName, cluster.UID)
 		if errors.Is(err, queue.ErrOtherCluster) {
 			return queue.Final(err)
@@ -150,7 +146,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		if err != nil {
 			return nil, fmt.Errorf("reload.webhookURL: %w", err)
 		}
-		o.Webhook = webhookCaller{hook}
+		o.Webhook = hook
 	}
 	return dispatcher.New(o), nil
 }
@@ -172,7 +168,7 @@ const jobsTick = time.Minute
 // runDispatcher loads the state, watches the workloads, and then works on hints until ctx ends. Running work is finished, unless
 // term ends.
 func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) error {
-	if err := p.insist(ctx, "state could not be loaded", func() error { return d.Load(ctx) }); err != nil {
+	if err := queue.Retry(ctx, p.logger, "state could not be loaded", func() error { return d.Load(ctx) }); err != nil {
 		return nil
 	}
 	recoverJobs := func(ctx context.Context) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/reroll-dev/reroll/api/ops"
 )
 
@@ -41,16 +43,8 @@ func (h *health) add(name string, probe func(context.Context) error) {
 }
 
 func (h *health) run(ctx context.Context) error {
-	tick := time.NewTicker(probeInterval)
-	defer tick.Stop()
-	for {
-		h.look(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	wait.UntilWithContext(ctx, h.look, probeInterval)
+	return nil
 }
 
 func (h *health) look(ctx context.Context) {

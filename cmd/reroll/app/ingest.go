@@ -24,25 +24,19 @@ func (p *program) ingestOptions() (o webhook.Options, err error) {
 		o.Certificate = func() (*tls.Certificate, error) { return p.ingestCertificate.Get(nil) }
 		o.ClientCAs = func() *x509.CertPool { return p.ingestCertificate.Authorities() }
 	}
-	if s.TLSCert != "" && s.TLSKey != "" && p.ingestFiles == nil {
-		files, err := certificate.NewFiles("ingest", s.TLSCert, s.TLSKey)
-		if err == nil {
-			err = files.Check()
+	if s.TLSCert != "" && s.TLSKey != "" {
+		if p.ingestFiles, err = certificate.NewFiles("ingest", s.TLSCert, s.TLSKey); err == nil {
+			err = p.ingestFiles.Check()
 		}
 		if err != nil {
 			return o, err
 		}
-		p.ingestFiles = files
+		o.Certificate = func() (*tls.Certificate, error) { return p.ingestFiles.Get(nil) }
 	}
-	if s.TLSClientCA != "" && p.ingestCAs == nil {
+	if s.TLSClientCA != "" {
 		if p.ingestCAs, err = certificate.NewCAs("ingest clients", s.TLSClientCA); err != nil {
 			return o, err
 		}
-	}
-	if p.ingestFiles != nil {
-		o.Certificate = func() (*tls.Certificate, error) { return p.ingestFiles.Get(nil) }
-	}
-	if p.ingestCAs != nil {
 		o.ClientCAs = p.ingestCAs.Pool
 	}
 	return o, o.Validate()
@@ -64,7 +58,7 @@ func (p *program) awaited(err error) bool {
 // ingest takes audit events, as soon as there is a certificate. It is the last part to start, so it can wait.
 func (p *program) ingest(ctx context.Context) error {
 	var o webhook.Options
-	if err := p.insist(ctx, "a file of ingest is not there yet", func() (err error) {
+	if err := queue.Retry(ctx, p.logger, "a file of ingest is not there yet", func() (err error) {
 		if o, err = p.ingestOptions(); err != nil && !p.awaited(err) {
 			return queue.Final(err)
 		}

@@ -138,7 +138,7 @@ func streamsOf(s config.Config) (streams []string) {
 func (p *program) openQueue(ctx context.Context) error {
 	o := p.settings.NATS.Options()
 	o.StoreDir, o.Name, o.Streams, o.Logger, o.Registerer = p.settings.DataDir, "reroll-"+nameOf(p.settings), streamsOf(p.settings), p.logger, p.registry
-	if err := p.insist(ctx, "NATS is not ready", func() (err error) {
+	if err := queue.Retry(ctx, p.logger, "NATS is not ready", func() (err error) {
 		if p.queue, err = queue.Open(ctx, o); queue.Permanent(err) {
 			return queue.Final(err)
 		}
@@ -180,9 +180,4 @@ func (p *program) barrier(ctx context.Context, namespace string) ops.Outlook {
 		return ops.Outlook{Pending: []string{errStarting.Error()}}
 	}
 	return ops.Outlook(d.Barrier(ctx, namespace))
-}
-
-// insist calls do until it succeeds, its error is final, or ctx ends. Failures are logged under message.
-func (p *program) insist(ctx context.Context, message string, do func() error) error {
-	return queue.Retry(ctx, p.logger, message, do)
 }
