@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/reroll-dev/reroll/reloader/queue"
 )
 
 // Store keeps what is managed where all replicas see it. Errors are those of the Kubernetes API.
@@ -43,41 +45,22 @@ type Managed struct {
 
 // NewManaged returns a certificate that is not there before Run has made it.
 func NewManaged(o Options) *Managed {
+	o.Logger = o.Logger.With("certificate", o.Of)
 	return &Managed{options: o}
 }
 
-// leastTick and longestTick bound the time between two looks at what is stored, and firstTick is that while there is no certificate.
-const (
-	leastTick   = time.Second / 2
-	longestTick = time.Minute
-	firstTick   = time.Second
-)
-
-func (m *Managed) tick() time.Duration {
-	current := m.current.Load()
-	if current == nil {
-		return firstTick
-	}
-	leaf := current.server.Leaf
-	return max(leastTick, min(longestTick, leaf.NotAfter.Sub(leaf.NotBefore.Add(backdate))/20))
-}
+// leastTick and longestTick bound the time between two looks at what is stored.
+const leastTick, longestTick = time.Second / 2, time.Minute
 
 // Run makes, shares, publishes and renews the certificate until ctx ends, or follows what another process makes.
 func (m *Managed) Run(ctx context.Context) error {
-	bad := ""
 	for {
-		err := m.refresh(ctx)
-		switch {
-		case err == nil:
-			bad = ""
-		case ctx.Err() == nil && err.Error() != bad:
-			bad = err.Error()
-			m.options.Logger.Warn("a certificate could not be checked, and is checked again", "certificate", m.options.Of, "error", err)
+		if err := queue.Retry(ctx, m.options.Logger, "a certificate could not be checked, and is checked again", func() error { return m.refresh(ctx) }); err != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
+		leaf := m.current.Load().server.Leaf
+		if !queue.Pause(ctx, max(leastTick, min(longestTick, leaf.NotAfter.Sub(leaf.NotBefore.Add(backdate))/20))) {
 			return ctx.Err()
-		case <-time.After(m.tick()):
 		}
 	}
 }
@@ -101,69 +84,56 @@ func (m *Managed) Authorities() *x509.CertPool {
 	return pool
 }
 
-// refresh brings everything to where it has to be now. What fails, also because another replica was faster, is tried again at the next look.
+// refresh brings everything to where it has to be now: all replicas use what is stored. What is lost or cannot be read is stored again as this one used
+// it last. What fails, also because another replica was faster, is tried again.
 func (m *Managed) refresh(ctx context.Context) error {
-	if m.options.Follows {
-		return m.follow(ctx)
+	o := m.options
+	data, version, err := o.Store.Load(ctx)
+	if err != nil {
+		return fmt.Errorf("load it: %w", err)
 	}
-	found, err := m.agree(ctx)
+	found, err := parse(data)
+	if o.Follows {
+		if err == nil && found.server == nil {
+			err = errNone
+		}
+		if err == nil {
+			m.current.Store(&found)
+		}
+		return err
+	}
+	lost, last := err != nil, m.current.Load()
+	if lost && version != "" {
+		o.Logger.Warn("a stored certificate cannot be used, and is stored again", "error", err)
+	}
+	if lost && last != nil {
+		found = *last
+	}
+	found, changed, err := o.next(found, time.Now())
+	if err == nil && (changed || lost) {
+		err = m.save(ctx, found, version)
+	}
 	if err != nil {
 		return err
 	}
 	m.current.Store(&found)
-	if m.options.Publish == nil {
+	if o.Publish == nil {
 		return nil
 	}
-	if err := m.options.Publish(ctx, encodeCertificate(found.ca.Raw)); err != nil {
+	if err := o.Publish(ctx, encodeCertificate(found.ca.Raw)); err != nil {
 		return fmt.Errorf("let clients trust it: %w", err)
 	}
 	return nil
 }
 
-func (m *Managed) follow(ctx context.Context) error {
-	data, _, err := m.options.Store.Load(ctx)
-	if err != nil {
-		return fmt.Errorf("load it: %w", err)
-	}
-	stored, err := parse(data)
-	if err == nil && stored.server == nil {
-		err = errNone
-	}
+func (m *Managed) save(ctx context.Context, found material, version string) error {
+	encoded, err := found.encode()
 	if err != nil {
 		return err
 	}
-	m.current.Store(&stored)
-	return nil
-}
-
-// agree returns what all replicas are to use, and stores it if it is new. What is lost or cannot be read is stored again as this one used it last.
-func (m *Managed) agree(ctx context.Context) (material, error) {
-	data, version, err := m.options.Store.Load(ctx)
-	if err != nil {
-		return material{}, fmt.Errorf("load it: %w", err)
-	}
-	var stored material
-	lost := true
-	if version != "" {
-		if stored, err = parse(data); err != nil {
-			m.options.Logger.Warn("a stored certificate cannot be used, and is stored again", "certificate", m.options.Of, "error", err)
-		}
-		lost = err != nil
-	}
-	if last := m.current.Load(); lost && last != nil {
-		stored = *last
-	}
-	next, changed, err := m.options.next(stored, time.Now())
-	if err != nil || !changed && !lost {
-		return next, err
-	}
-	encoded, err := next.encode()
-	if err != nil {
-		return material{}, err
-	}
 	if err := m.options.Store.Save(ctx, encoded, version); err != nil {
-		return material{}, fmt.Errorf("store it: %w", err)
+		return fmt.Errorf("store it: %w", err)
 	}
-	m.options.Logger.Info("certificate renewed", "certificate", m.options.Of, "until", next.server.Leaf.NotAfter)
-	return next, nil
+	m.options.Logger.Info("certificate renewed", "until", found.server.Leaf.NotAfter)
+	return nil
 }
