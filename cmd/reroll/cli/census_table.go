@@ -56,7 +56,7 @@ var censusColumns = columnsOf("NAMESPACE, WORKLOAD, TOOLS, CONFIGS, FIRST START,
 
 // show writes a table of the workloads, what needs attention, and a summary.
 func (c *census) show(l *lines, wide bool) {
-	var rows [][]cell
+	var rows []row
 	for i := range c.reports {
 		rows = append(rows, censusRow(&c.reports[i]))
 	}
@@ -81,7 +81,7 @@ func (c *census) show(l *lines, wide bool) {
 		count(s.Workloads, "workload"), s.Rolls, s.Conflicts, s.Typos, s.Leftovers, s.Unknown)
 }
 
-func censusRow(r *adoption.Report) []cell {
+func censusRow(r *adoption.Report) row {
 	var tools, marks, states []string
 	for _, t := range r.Tools {
 		tools, marks = append(tools, t.Dialect), append(marks, t.Marks...)
@@ -96,8 +96,8 @@ func censusRow(r *adoption.Report) []cell {
 	case r.Unknown:
 		does = cell{"unknown", alert}
 	}
-	return []cell{
+	return row{cells: []cell{
 		text(r.Workload.Namespace), text(r.Workload.Kind + "/" + r.Workload.Name), text(orDash(strings.Join(tools, ","))), text(strconv.Itoa(len(r.Configs))), does,
 		text(orDash(strings.Join(r.Dialects, ","))), text(orDash(strings.Join(marks, ","))), text(orDash(strings.Join(states, ","))),
-	}
+	}}
 }

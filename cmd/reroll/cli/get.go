@@ -89,7 +89,7 @@ func (f *getFlags) list(s *session) error {
 		return err
 	}
 	warn(s.cmd, l.warnings)
-	rows, err := f.rows(l.raw, s.now)
+	rows, columns, err := f.rows(l.raw, s.now)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (f *getFlags) list(s *session) error {
 		_, err := fmt.Fprintf(s.cmd.ErrOrStderr(), "No %s found.\n", f.resource.name)
 		return err
 	}
-	a := answer{body: l.page(), show: func(w *lines, wide bool) { w.table(f.columnsFor(rows), cellsOf(rows), wide, nil) }}
+	a := answer{body: l.page(), show: func(w *lines, wide bool) { w.table(columns, rows, wide, nil) }}
 	if single {
 		a.body = l.raw[0]
 	}
@@ -188,11 +188,12 @@ func forConfig(config string) (url.Values, error) {
 	return q, err
 }
 
-func (f *getFlags) rows(raw []json.RawMessage, now time.Time) (rows []row, err error) {
+// rows returns what the table has of each record, and its columns: that of the cluster is wide unless there are several.
+func (f *getFlags) rows(raw []json.RawMessage, now time.Time) (rows []row, columns []column, err error) {
 	for _, one := range raw {
 		r, err := f.read(one, now)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rows = append(rows, r)
 	}
@@ -202,24 +203,9 @@ func (f *getFlags) rows(raw []json.RawMessage, now time.Time) (rows []row, err e
 			rows[i].name = r.cluster + "/" + r.name
 		}
 	}
-	return rows, nil
-}
-
-// columnsFor returns the columns of rows: that of the cluster is wide unless there are several.
-func (f *getFlags) columnsFor(rows []row) []column {
-	columns := slices.Clone(f.columns)
-	several := slices.ContainsFunc(rows, func(r row) bool { return r.cluster != rows[0].cluster })
-	for i, c := range columns {
-		if c.name == "CLUSTER" {
-			columns[i].wide = !several
-		}
+	columns = slices.Clone(f.columns)
+	if i := slices.IndexFunc(columns, func(c column) bool { return c.name == "CLUSTER" }); i >= 0 {
+		columns[i].wide = !several
 	}
-	return columns
-}
-
-func cellsOf(rows []row) (cells [][]cell) {
-	for _, r := range rows {
-		cells = append(cells, r.cells)
-	}
-	return cells
+	return rows, columns, nil
 }

@@ -92,23 +92,23 @@ func columnsOf(names string) (columns []column) {
 const gap = "   "
 
 // table writes rows below the names of columns, aligned. widths are those of an earlier call, whose table continues; nil begins a table.
-func (l *lines) table(columns []column, rows [][]cell, wide bool, widths []int) []int {
+func (l *lines) table(columns []column, rows []row, wide bool, widths []int) []int {
 	if widths == nil {
 		widths = make([]int, len(columns))
 		head := make([]cell, len(columns))
 		for i, c := range columns {
 			head[i] = cell{c.name, bold}
 		}
-		rows = append([][]cell{head}, rows...)
+		rows = append([]row{{cells: head}}, rows...)
 	}
 	for _, row := range rows {
-		for i, c := range row {
+		for i, c := range row.cells {
 			widths[i] = max(widths[i], utf8.RuneCountInString(printable(c.text)))
 		}
 	}
 	for _, row := range rows {
 		var parts []cell
-		for i, c := range row {
+		for i, c := range row.cells {
 			if wide || !columns[i].wide {
 				parts = append(parts, c, text(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(printable(c.text)))+gap))
 			}
@@ -138,17 +138,6 @@ func isTerminal(w any) bool {
 	}
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && file.Name() != os.DevNull
-}
-
-// calm keeps control characters from a terminal, line by line.
-type calm struct{ io.Writer }
-
-// Write writes what is printable.
-func (c calm) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(c.Writer, printableLines(string(p))); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }
 
 // printableLines is printable for a text of several lines.

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -34,12 +34,6 @@ type answer struct {
 	show func(l *lines, wide bool)
 }
 
-// form is the format without its template.
-func (g *globals) form() string {
-	name, _, _ := strings.Cut(g.format, "=")
-	return name
-}
-
 // tabular reports whether the answer is for people.
 func (g *globals) tabular() bool { return g.format == "" || g.format == formatWide }
 
@@ -48,22 +42,14 @@ func (g *globals) checkFormat() error {
 	name, template, hasTemplate := strings.Cut(g.format, "=")
 	switch {
 	case name == formatPath:
-		if template == "" {
+		if !strings.Contains(template, "{") {
 			return usagef("--output: %s needs a template, such as %s={.items[*].id}", formatPath, formatPath)
 		}
-		return Usage(jsonpath.New("").Parse(braced(template)))
+		return Usage(jsonpath.New("").Parse(template))
 	case hasTemplate, !slices.Contains([]string{"", formatWide, formatJSON, formatYAML, formatName, formatMarkdown}, name):
 		return usagef("--output: %q is not one of %s", g.format, strings.Join(formats, ", "))
 	}
 	return nil
-}
-
-// braced lets a template go without its braces, as in kubectl.
-func braced(template string) string {
-	if strings.ContainsAny(template, "{}") {
-		return template
-	}
-	return "{." + strings.TrimPrefix(template, ".") + "}"
 }
 
 func (g *globals) print(cmd *cobra.Command, a answer) error {
@@ -73,53 +59,47 @@ func (g *globals) print(cmd *cobra.Command, a answer) error {
 		a.show(l, g.format == formatWide)
 		return l.err
 	}
+	said, err := g.render(a)
 	if isTerminal(w) {
-		w = calm{w}
+		said = printableLines(said)
 	}
-	_, template, _ := strings.Cut(g.format, "=")
-	switch g.form() {
-	case formatName:
-		for _, name := range a.names {
-			if _, err := fmt.Fprintln(w, printable(name)); err != nil {
-				return err
-			}
-		}
-		return nil
-	case formatMarkdown:
-		return usagef("--output: only impact has %s", formatMarkdown)
+	if err == nil {
+		_, err = io.WriteString(w, said)
 	}
-	content, err := yaml.Marshal(a.body)
-	if err != nil {
-		return err
-	}
-	if g.form() == formatYAML {
-		_, err = w.Write(content)
-		return err
-	}
-	var value any
-	if err := yaml.Unmarshal(content, &value); err != nil {
-		return err
-	}
-	if g.form() == formatPath {
-		return printPath(w, value, template)
-	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
+	return err
 }
 
-func printPath(w io.Writer, value any, template string) error {
-	path := jsonpath.New("").AllowMissingKeys(true)
-	if err := path.Parse(braced(template)); err != nil {
-		return Usage(err)
+// render returns the answer for programs.
+func (g *globals) render(a answer) (string, error) {
+	var b strings.Builder
+	switch name, template, _ := strings.Cut(g.format, "="); name {
+	case formatName:
+		for _, name := range a.names {
+			b.WriteString(printable(name) + "\n")
+		}
+		return b.String(), nil
+	case formatMarkdown:
+		return "", usagef("--output: only impact has %s", formatMarkdown)
+	case formatYAML:
+		content, err := yaml.Marshal(a.body)
+		return string(content), err
+	case formatPath:
+		var value any
+		content, err := json.Marshal(a.body)
+		if err == nil {
+			err = json.Unmarshal(content, &value)
+		}
+		path := jsonpath.New("").AllowMissingKeys(true)
+		if err = cmp.Or(err, path.Parse(template)); err == nil {
+			err = path.Execute(&b, value)
+		}
+		return b.String() + "\n", err
 	}
-	var found strings.Builder
-	if err := path.Execute(&found, value); err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
-	_, err := fmt.Fprintln(w, found.String())
-	return err
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(a.body)
+	return b.String(), err
 }
 
 // done reports what a command has written to the cluster.

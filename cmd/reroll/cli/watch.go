@@ -83,13 +83,13 @@ func (w *watched) refresh() error {
 		return err
 	}
 	now := time.Now()
-	rows, err := w.rows(l.raw, now)
+	rows, columns, err := w.rows(l.raw, now)
 	if err != nil {
 		return err
 	}
 	if len(w.seen) == 0 {
 		warn(w.s.cmd, l.warnings)
-		w.columns = w.columnsFor(rows)
+		w.columns = columns
 	}
 	var fresh []row
 	for i := range slices.Backward(rows) { // the newest last
@@ -110,7 +110,7 @@ func (w *watched) refresh() error {
 		return nil
 	}
 	out := newLines(w.s.cmd.OutOrStdout())
-	w.widths = out.table(w.columns, cellsOf(fresh), w.format == formatWide, w.widths)
+	w.widths = out.table(w.columns, fresh, w.format == formatWide, w.widths)
 	return out.err
 }
 
