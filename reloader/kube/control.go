@@ -18,7 +18,6 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // controlWait bounds the wait for the first answer: a freeze counts from the start, but without permission there is never an answer.
@@ -114,27 +113,6 @@ func (c *connection) Annotate(ctx context.Context, ref reloader.WorkloadRef, key
 		return fmt.Errorf("annotate %s: %w", ref, err)
 	}
 	return nil
-}
-
-// Named returns the workloads with the name of like, in its namespace and of its kind; if like has none of these, in any.
-func (c *connection) Named(ctx context.Context, like reloader.WorkloadRef) (found []reloader.WorkloadRef, err error) {
-	name := fields.OneTermEqualSelector(metav1.ObjectNameField, like.Name).String()
-	for _, kind := range workload.Kinds {
-		if like.Kind != "" && like.Kind != kind.Kind {
-			continue
-		}
-		l, err := c.metadata.Resource(kind.Resource).Namespace(like.Namespace).List(ctx, metav1.ListOptions{FieldSelector: name})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range l.Items {
-			found = append(found, reloader.WorkloadRef{Kind: kind.Kind, Namespace: o.Namespace, Name: o.Name})
-		}
-	}
-	return found, nil
 }
 
 // RunsHere reports whether the namespace of c has an object that only Reroll's processes write, or such objects may not be read.

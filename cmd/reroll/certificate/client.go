@@ -18,7 +18,11 @@ func IssueClient(stored map[string][]byte, name string, lifetime time.Duration, 
 	if err != nil {
 		return Client{}, err
 	}
-	template := newTemplate("reroll audit client", now, earlier(now.Add(lifetime), m.ca.NotAfter))
+	end := now.Add(lifetime)
+	if end.After(m.ca.NotAfter) {
+		end = m.ca.NotAfter
+	}
+	template := newTemplate("reroll audit client", now, end)
 	template.DNSNames, template.ExtKeyUsage = []string{name}, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	leaf, key, err := sign(template, m.ca, m.caKey)
 	if err != nil {
@@ -26,13 +30,6 @@ func IssueClient(stored map[string][]byte, name string, lifetime time.Duration, 
 	}
 	encoded, err := encodeKey(key)
 	return Client{Certificate: encodeCertificate(leaf.Raw), Key: encoded, CA: encodeCertificate(m.ca.Raw), Until: leaf.NotAfter}, err
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 func encodeCertificate(der []byte) []byte {

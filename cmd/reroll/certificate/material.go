@@ -54,7 +54,7 @@ func (o Options) next(m material, now time.Time) (material, bool, error) {
 	if o.good(m, now) {
 		return m, false, nil
 	}
-	template := newTemplate("reroll "+o.Of, now, earlier(now.Add(o.Lifetime), m.ca.NotAfter))
+	template := newTemplate("reroll "+o.Of, now, now.Add(o.Lifetime))
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	for _, host := range o.Hosts {
 		if ip := net.ParseIP(host); ip != nil {

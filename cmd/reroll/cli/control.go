@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -184,18 +185,15 @@ func (a *annotating) run(cmd *cobra.Command, name string) error {
 	if err := a.checkFormat(); err != nil {
 		return err
 	}
-	r, err := a.parseRef(name, workloadKinds(), true)
+	r, err := a.placed(name, workloadKinds())
 	if err == nil && r.cluster != "" {
 		err = usagef("%.300q is not %s, such as shop/Deployment/web", name, workloadForm)
 	}
-	if err != nil {
+	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
+	if err = cmp.Or(err, Usage(w.Validate())); err != nil {
 		return err
 	}
 	cluster, err := a.connect(cmd.Context(), nil, kube.Scope{})
-	if err != nil {
-		return err
-	}
-	w, err := located(cmd.Context(), cluster, name, r)
 	if err != nil {
 		return err
 	}
@@ -208,26 +206,4 @@ func (a *annotating) run(cmd *cobra.Command, name string) error {
 	}
 	full := workloadRef("", w).String()
 	return a.done(cmd, a.what, full, a.said+full)
-}
-
-func located(ctx context.Context, cluster *kube.Cluster, name string, r ref) (reloader.WorkloadRef, error) {
-	w := reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}
-	if w.Namespace != "" && w.Kind != "" {
-		return w, Usage(w.Validate())
-	}
-	named, err := cluster.Named(ctx, w)
-	if err != nil {
-		return w, fmt.Errorf("look for %s: %w; name it as %s", name, err, workloadForm)
-	}
-	var found []ref
-	for _, one := range named {
-		found = append(found, workloadRef("", one))
-	}
-	switch len(found) {
-	case 0:
-		return w, fmt.Errorf("found no workload %s. Nothing was written", name)
-	case 1:
-		return named[0], nil
-	}
-	return w, ambiguous(name, found)
 }

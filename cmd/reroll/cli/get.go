@@ -124,7 +124,7 @@ func (f *getFlags) fetch(s *session) (l listing[json.RawMessage], single bool, e
 		if f.resource.name == "workloads" {
 			return f.single(s, path("workloads", r.cluster, r.namespace, r.kind, r.name), nil)
 		}
-		q = url.Values{"cluster": {r.cluster}, "namespace": {r.namespace}, "kind": {r.kind}, "name": {r.name}}
+		q = r.query("cluster", "namespace", "kind", "name")
 	case f.name != "":
 		return f.single(s, path(f.resource.name, f.name), q)
 	default:
@@ -163,10 +163,7 @@ func (f *getFlags) aboutConfig(q url.Values) error {
 		return usagef("--for-config does not apply to clusters")
 	case f.resource.name == "changes":
 		r, err := f.parseRef(f.config, configKinds(), false)
-		set(q, "namespace", r.namespace)
-		set(q, "cluster", r.cluster)
-		set(q, "configKind", r.kind)
-		set(q, "name", r.name)
+		maps.Copy(q, r.query("cluster", "namespace", "configKind", "name"))
 		return err
 	}
 	about, err := forConfig(f.config)
@@ -176,16 +173,11 @@ func (f *getFlags) aboutConfig(q url.Values) error {
 
 // forConfig returns the parameters of what is about a config, which need not be where the workloads are.
 func forConfig(config string) (url.Values, error) {
-	q := url.Values{}
 	if config == "" {
-		return q, nil
+		return nil, nil
 	}
 	r, err := (&globals{}).parseRef(config, configKinds(), false)
-	set(q, "configCluster", r.cluster)
-	set(q, "configNamespace", r.namespace)
-	set(q, "configKind", r.kind)
-	set(q, "configName", r.name)
-	return q, err
+	return r.query("configCluster", "configNamespace", "configKind", "configName"), err
 }
 
 // rows returns what the table has of each record, and its columns: that of the cluster is wide unless there are several.

@@ -134,10 +134,7 @@ func (f *impactFlags) onRecord(s *session, args []string) (found view.List[fores
 	}
 	var supposed api.ImpactQuestion
 	for _, arg := range args {
-		r, err := f.parseRef(arg, configKinds(), false)
-		if err == nil && r.namespace == "" {
-			err = usagef("in which namespace is %s? Name it with -n, or as NAMESPACE/%s", r, r)
-		}
+		r, err := f.placed(arg, configKinds())
 		if err == nil {
 			r, err = s.only(r)
 		}

@@ -96,10 +96,28 @@ func (g *globals) parseRef(text string, kinds []string, loose bool) (r ref, err 
 	return r, nil
 }
 
+// placed reads a ref whose namespace must not be open.
+func (g *globals) placed(text string, kinds []string) (ref, error) {
+	r, err := g.parseRef(text, kinds, false)
+	if err == nil && r.namespace == "" {
+		err = usagef("in which namespace is %s? Name it with -n, or as NAMESPACE/%s", r, r)
+	}
+	return r, err
+}
+
 // String returns r as it is written.
 func (r ref) String() string {
 	parts := slices.DeleteFunc([]string{r.cluster, r.namespace, r.kind, r.name}, func(part string) bool { return part == "" })
 	return strings.Join(parts, "/")
+}
+
+// query returns the parts of r that are known, by the names of parameters.
+func (r ref) query(cluster, namespace, kind, name string) url.Values {
+	q := url.Values{}
+	for parameter, value := range map[string]string{cluster: r.cluster, namespace: r.namespace, kind: r.kind, name: r.name} {
+		set(q, parameter, value)
+	}
+	return q
 }
 
 func workloadRef(cluster string, w reloader.WorkloadRef) ref {
@@ -119,6 +137,7 @@ func nearName(c reloader.Config, w reloader.WorkloadRef) string {
 	return r.String()
 }
 
+// maxNamed is how many workloads of a name are read, and named if one of them must be chosen.
 const maxNamed = 10
 
 // find returns the workload that is meant. What the command line leaves open is looked up among the workloads on record.
@@ -130,11 +149,7 @@ func (s *session) find(text string) (ref, error) {
 	if err := s.checkCluster(r.cluster); err != nil {
 		return r, err
 	}
-	q := url.Values{}
-	for name, value := range map[string]string{"cluster": r.cluster, "namespace": r.namespace, "kind": r.kind, "name": r.name} {
-		set(q, name, value)
-	}
-	l, err := list[view.Workload](s, s.client, "workloads", q, maxNamed+1)
+	l, err := list[view.Workload](s, s.client, "workloads", r.query("cluster", "namespace", "kind", "name"), maxNamed)
 	if err != nil {
 		return r, err
 	}
@@ -146,22 +161,15 @@ func (s *session) find(text string) (ref, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return r, ambiguous(text, found)
+		var names []string
+		for _, one := range found {
+			names = append(names, one.String())
+		}
+		return r, usagef("which %s is meant? Name one of %s", text, strings.Join(names, ", "))
 	case r.namespace != "" && r.kind != "":
 		return s.only(r) // that it is not on record is the answer
 	}
 	return r, errors.New("found no workload " + r.String() + " on record. List them with: " + s.typed(s.cmd, "reroll get workloads -A"))
-}
-
-func ambiguous(text string, found []ref) error {
-	var names []string
-	for _, r := range found {
-		names = append(names, r.String())
-	}
-	if len(names) > maxNamed {
-		names = append(names[:maxNamed], "and more")
-	}
-	return usagef("which %s is meant? Name one of %s", text, strings.Join(names, ", "))
 }
 
 func (s *session) clusters() (names []string, err error) {
