@@ -178,9 +178,7 @@ func (w *feedWatch) heard() bool {
 // missing says why no canary has come back.
 func (w *feedWatch) missing() (found findings) {
 	switch {
-	case w.last == nil:
-		found.add("dispatcher", wrong, "it has published no status", "reroll check")
-	case w.last.Health == verdict.Away:
+	case w.last == nil, w.last.Health == verdict.Away:
 		found.add("dispatcher", wrong, "it has published no status lately", "reroll check")
 	case len(w.last.Feeds) == 0:
 		found.add("canary", wrong, "none are sent, so that nothing proves the feed", "set ingest.canaryInterval=1m")

@@ -98,13 +98,12 @@ func (f *checkFlags) examineAPI(cmd *cobra.Command) (found findings, err error) 
 	if code, _ := ExitCode(err); code == ExitUsage {
 		return nil, err
 	}
-	if err != nil {
-		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" get pods")
-		return found, nil
-	}
-	defer s.end()
 	var self view.Self
-	if _, err := s.read(s, path("self"), nil, &self); err != nil {
+	if err == nil {
+		defer s.end()
+		_, err = s.read(s, path("self"), nil, &self)
+	}
+	if err != nil {
 		found.add("API", unclear, err.Error(), "kubectl -n "+f.own+" get pods")
 		return found, nil
 	}

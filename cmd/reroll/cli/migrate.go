@@ -61,10 +61,6 @@ func (q *migrateFlags) run(cmd *cobra.Command) error {
 	if err := c.take(cmd.Context()); err != nil {
 		return err
 	}
-	return q.report(cmd, c)
-}
-
-func (q *migrateFlags) report(cmd *cobra.Command, c *census) error {
 	warn(cmd, c.warnings)
 	if len(c.reports) == 0 && q.tabular() {
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "No workload has annotations or marks of another reloader.")
