@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
@@ -63,27 +65,18 @@ func (c *auditCheck) follow(s *session) error {
 	defer cancel()
 	s.Context = ctx
 	w := &feedWatch{told: map[string]string{}, out: newLines(s.cmd.OutOrStdout())}
-	for {
-		proven, err := w.look(s)
-		switch {
-		case proven:
-			w.out.add(signs[fine], text("The audit feed of cluster "+w.last.Cluster+" is proven: a canary came back through every API server."))
-			return w.out.err
-		case err != nil && s.Err() == nil:
-			return err
-		}
-		select {
-		case <-time.After(c.pause):
-			continue
-		case <-s.Done():
-		}
-		if s.cmd.Context().Err() != nil { // the user has stopped it
-			w.out.add(signs[unclear], text("Stopped: the audit feed is not proven yet."))
-		} else {
-			w.missing().show(w.out)
-		}
-		return errors.Join(w.out.err, errAnswer)
+	switch err := wait.PollUntilContextCancel(ctx, c.pause, true, func(context.Context) (bool, error) { return w.look(s) }); {
+	case err == nil:
+		w.out.add(signs[fine], text("The audit feed of cluster "+w.last.Cluster+" is proven: a canary came back through every API server."))
+		return w.out.err
+	case s.Err() == nil:
+		return err
+	case s.cmd.Context().Err() != nil: // the user has stopped it
+		w.out.add(signs[unclear], text("Stopped: the audit feed is not proven yet."))
+	default:
+		w.missing().show(w.out)
 	}
+	return errors.Join(w.out.err, errAnswer)
 }
 
 type feedWatch struct {
@@ -133,7 +126,7 @@ func (w *feedWatch) look(s *session) (proven bool, err error) {
 	w.last = &at
 	if w.first == nil {
 		w.first = &at
-		w.tell("cluster "+at.Cluster, fine, "its dispatcher runs version "+orDash(at.Version))
+		w.tell("cluster "+at.Cluster, fine, "its dispatcher runs version "+cmp.Or(at.Version, dash))
 	}
 	if at.Health == verdict.Away {
 		w.tell("cluster "+at.Cluster, wrong, "its dispatcher has published no status lately")

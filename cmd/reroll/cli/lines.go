@@ -118,18 +118,21 @@ func (l *lines) table(columns []column, rows []row, wide bool, widths []int) []i
 	return widths
 }
 
-// printable returns text without what a terminal would obey: others choose names and messages.
-func printable(text string) string {
+// printableLines returns text without what a terminal would obey: others choose names and messages.
+func printableLines(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		switch {
+		case unicode.IsPrint(r), r == '\n':
 			return r
-		}
-		if r == '\n' || r == '\t' {
+		case r == '\t':
 			return ' '
 		}
 		return unicode.ReplacementChar
 	}, text)
 }
+
+// printable is printableLines on one line.
+func printable(text string) string { return strings.ReplaceAll(printableLines(text), "\n", " ") }
 
 func isTerminal(w any) bool {
 	file, ok := w.(*os.File)
@@ -140,23 +143,7 @@ func isTerminal(w any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && file.Name() != os.DevNull
 }
 
-// printableLines is printable for a text of several lines.
-func printableLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = printable(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
 const dash = "-"
-
-func orDash(s string) string {
-	if s == "" {
-		return dash
-	}
-	return s
-}
 
 // since returns the age of t, as kubectl says it.
 func since(now, t time.Time) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -81,7 +82,7 @@ func changeRow(r view.ChangeRow, now time.Time) row {
 		latency = r.VerifiedAt.Sub(r.RequestedAt).Round(time.Millisecond).String()
 	}
 	if len(r.Candidates) == 1 {
-		client = orDash(r.Candidates[0].UserAgent)
+		client = cmp.Or(r.Candidates[0].UserAgent, dash)
 	}
 	return row{r.Cluster, r.Change.ID, []cell{
 		text(r.Change.ID), text(since(now, r.VerifiedAt)), text(r.Cluster), text(configRef("", r.Config).String()), text(string(r.Type)), text(keysOf(r.Keys)),
@@ -99,7 +100,7 @@ func reloadRow(r reloader.Reload, now time.Time) row {
 	}
 	return row{r.Cluster, r.ID, []cell{
 		text(r.ID), text(since(now, r.DecidedAt)), text(r.Cluster), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rolloutCell(r.Rollout),
-		text(causesOf(r)), text(who), text(latency), text(exactly(r.DecidedAt)), text(orDash(r.Strategy)), text(orDash(r.Message)),
+		text(causesOf(r)), text(who), text(latency), text(exactly(r.DecidedAt)), text(cmp.Or(r.Strategy, dash)), text(cmp.Or(r.Message, dash)),
 	}}
 }
 
@@ -110,8 +111,8 @@ func workloadRow(w view.Workload, now time.Time) row {
 	}
 	name := workloadRef("", w.Workload).String()
 	return row{w.Cluster, name, []cell{
-		text(w.Cluster), text(name), verdictCell(w.Verdict), text(age), text(fmt.Sprint(len(w.Edges))), rolloutCell(w.Rollout), text(orDash(w.LastReload)),
-		text(orDash(w.Dialect)), text(orDash(w.Strategy)), text(until), text(w.Verdict.Message), text(orDash(w.Verdict.Next)),
+		text(w.Cluster), text(name), verdictCell(w.Verdict), text(age), text(fmt.Sprint(len(w.Edges))), rolloutCell(w.Rollout), text(cmp.Or(w.LastReload, dash)),
+		text(cmp.Or(w.Dialect, dash)), text(cmp.Or(w.Strategy, dash)), text(until), text(w.Verdict.Message), text(cmp.Or(w.Verdict.Next, dash)),
 	}}
 }
 
@@ -126,7 +127,7 @@ func clusterRow(c view.Cluster, now time.Time) row {
 	}
 	return row{c.Cluster, c.Cluster, []cell{
 		text(c.Cluster), healthCell(c.Health), text(fmt.Sprint(c.Workloads)), text(fmt.Sprint(c.Pending)), text(fmt.Sprint(held)), text(since(now, c.LastChangeAt)),
-		text(since(now, c.LastReloadAt)), text(orDash(strings.Join(sources, ","))), text(fmt.Sprint(c.Drift)), text(orDash(c.Version)), text(orDash(c.Instance)),
+		text(since(now, c.LastReloadAt)), text(cmp.Or(strings.Join(sources, ","), dash)), text(fmt.Sprint(c.Drift)), text(cmp.Or(c.Version, dash)), text(cmp.Or(c.Instance, dash)),
 	}}
 }
 

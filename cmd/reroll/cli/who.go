@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func rolledCell(r view.ChangeRow) cell {
 	case counts["held"]+counts["waiting"] > 0:
 		c.style = alert
 	}
-	c.text = orDash(strings.Join(parts, ", "))
+	c.text = cmp.Or(strings.Join(parts, ", "), dash)
 	return c
 }
 
@@ -60,7 +61,7 @@ func keysOf(keys []reloader.KeyChange) string {
 	for _, k := range keys {
 		names = append(names, signs[k.Op]+k.Key)
 	}
-	return orDash(strings.Join(names, ","))
+	return cmp.Or(strings.Join(names, ","), dash)
 }
 
 // whoOf names the candidates: of several, none is asserted.
@@ -75,7 +76,7 @@ func whoOf(candidates []reloader.Candidate) string {
 	case len(names) == 1 && !candidates[0].Sure:
 		return "perhaps " + names[0]
 	}
-	return orDash(strings.Join(names, ""))
+	return cmp.Or(strings.Join(names, ""), dash)
 }
 
 func whoCaused(causes []reloader.Cause) string {
@@ -85,7 +86,7 @@ func whoCaused(causes []reloader.Cause) string {
 			names = union(names, []string{who})
 		}
 	}
-	return orDash(strings.Join(names, "; "))
+	return cmp.Or(strings.Join(names, "; "), dash)
 }
 
 // causesOf names the configs behind a reload, with the keys that changed.
@@ -98,5 +99,5 @@ func causesOf(r reloader.Reload) string {
 		}
 		names = union(names, []string{name})
 	}
-	return orDash(strings.Join(names, ","))
+	return cmp.Or(strings.Join(names, ","), dash)
 }
