@@ -47,6 +47,9 @@ func (s Scope) covers(namespace string) bool {
 	return !slices.Contains(s.IgnoredNamespaces, namespace)
 }
 
+// Covers reports whether the workloads of a namespace count, as far as its name tells.
+func (c *connection) Covers(namespace string) bool { return c.options.Scope.covers(namespace) }
+
 // kinds returns the kinds that are watched.
 func (s Scope) kinds() []workload.Kind {
 	return slices.DeleteFunc(slices.Clone(workload.Kinds), func(k workload.Kind) bool {

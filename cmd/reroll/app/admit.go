@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -39,7 +38,7 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 	s := p.settings
 	handler := admission.New(admission.Options{
 		Rules:   admission.Rules{Dialects: dialects, Ring: ring, Strategy: s.Reload.Strategy, HashOnly: !s.Reload.ToolMarks},
-		Configs: cluster, InScope: func(namespace string) bool { return admits(s.Scope, namespace) }, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
+		Configs: cluster, InScope: cluster.Covers, DryRun: s.DryRun, Logger: p.logger, Registerer: p.registry,
 	})
 	shown, err := p.admissionCertificate(cluster)
 	if err != nil {
@@ -54,8 +53,7 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 			return err
 		})
 	}
-	_, err = p.listen("admission", s.Admission.Address, server)
-	return err
+	return p.listen("admission", s.Admission.Address, server)
 }
 
 // admissionCertificate returns the certificate of the files, or that of Reroll's own CA: kept by this process, or by the dispatcher.
@@ -103,13 +101,4 @@ func (p *program) keepPath(ctx context.Context, publish func(context.Context, []
 		}
 	}, pathTick)
 	return ctx.Err()
-}
-
-// admits reports whether workloads of a namespace count, as far as its name tells. Its labels are the business of the namespaceSelector
-// with which the webhook is registered.
-func admits(s config.Scope, namespace string) bool {
-	if len(s.Namespaces) > 0 {
-		return slices.Contains(s.Namespaces, namespace)
-	}
-	return !slices.Contains(s.NamespacesToIgnore, namespace)
 }

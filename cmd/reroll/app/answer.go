@@ -47,8 +47,7 @@ func (p *program) answer(context.Context) error {
 		p.show("api", shown)
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
 	}
-	_, err = p.listen("api", p.settings.API.Address, server)
-	return err
+	return p.listen("api", p.settings.API.Address, server)
 }
 
 // hosts are the accepted names of the API in requests, by how clients authenticate.

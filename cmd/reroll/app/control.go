@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
@@ -54,15 +53,8 @@ func (c *controls) healthy(context.Context) error {
 	return nil
 }
 
-// watchControl has d hold back what must be held back. It returns when that is known, or has waited long enough.
-func (p *program) watchControl(ctx context.Context, cluster *kube.Cluster, d *dispatcher.Dispatcher) {
-	p.controls.mu.Lock()
-	p.controls.redact = p.settings.RedactActors
-	p.controls.set = func(c control.Control) {
-		d.SetControl(c)
-		p.status.hurry()
-	}
-	p.controls.mu.Unlock()
+// watchControl has the dispatcher hold back what must be held back. It returns when that is known, or has waited long enough.
+func (p *program) watchControl(ctx context.Context, cluster *kube.Cluster) {
 	if err := cluster.WatchControl(ctx, p.controls.say); err != nil && !errors.Is(err, context.Canceled) {
 		p.logger.Warn("every reload is held back, because there may be a freeze", "error", err)
 		p.controls.fail(err)

@@ -14,10 +14,12 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/dispatcher/hot"
 	"github.com/reroll-dev/reroll/dispatcher/notify"
+	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/reloader/queue/hub"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -42,6 +44,10 @@ func (p *program) dispatch(ctx context.Context) error {
 		return err
 	}
 	p.dispatcher.Store(d)
+	p.controls.redact, p.controls.set = s.RedactActors, func(c control.Control) {
+		d.SetControl(c)
+		p.status.hurry()
+	}
 	if s.Admission.Configuration != "" {
 		p.keepAdmission(cluster, ring)
 	}
@@ -180,7 +186,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 		}
 	}
 	recoverJobs(ctx)
-	p.watchControl(ctx, cluster, d)
+	p.watchControl(ctx, cluster)
 	if err := cluster.Watch(ctx, d.Track, d.Forget); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -209,7 +215,7 @@ func (p *program) runDispatcher(ctx, term context.Context, cluster *kube.Cluster
 		})
 	}
 	if p.member != nil {
-		hints.Go(func() { p.forward(ctx, d) })
+		hints.Go(func() { p.member.Run(ctx, hub.Following{Followed: d.Followed, Received: d.Receive, Wanted: d.Wanted}) })
 	}
 	return d.Run(ctx, term)
 }

@@ -82,10 +82,10 @@ func (h *house) start(name string, run func(context.Context) error) {
 }
 
 // listen serves handler on an address until the end.
-func (h *house) listen(name, address string, server *http.Server) (net.Addr, error) {
+func (h *house) listen(name, address string, server *http.Server) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	go func() {
 		serve := server.Serve
@@ -98,7 +98,7 @@ func (h *house) listen(name, address string, server *http.Server) (net.Addr, err
 	}()
 	h.onEnd(name, server.Shutdown)
 	h.logger.Info("listening", "part", name, "address", listener.Addr().String())
-	return listener.Addr(), nil
+	return nil
 }
 
 func (h *house) fail(err error) {

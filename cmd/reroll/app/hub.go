@@ -1,9 +1,6 @@
 package app
 
 import (
-	"context"
-
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue/hub"
 )
@@ -21,8 +18,4 @@ func (p *program) newMember(cluster *kube.Cluster) *hub.Member {
 	return hub.New(p.queue, hub.Options{
 		Hub: s.Hub.Options(), Cluster: s.ClusterName, UID: cluster.UID, Logger: p.logger, Registerer: p.registry,
 	})
-}
-
-func (p *program) forward(ctx context.Context, d *dispatcher.Dispatcher) {
-	p.member.Run(ctx, hub.Following{Followed: d.Followed, Received: d.Receive, Wanted: d.Wanted})
 }

@@ -168,9 +168,7 @@ func (p *program) serveOps(context.Context) error {
 	if p.settings.Runs(config.Dispatches) {
 		o.Barrier = p.barrier
 	}
-	handler := ops.New(o)
-	_, err := p.listen("metrics", p.settings.Metrics.Address, api.HTTPServer(handler, p.logger))
-	return err
+	return p.listen("metrics", p.settings.Metrics.Address, api.HTTPServer(ops.New(o), p.logger))
 }
 
 // barrier waits until nothing is in flight in a namespace.

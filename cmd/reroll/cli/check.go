@@ -71,9 +71,6 @@ func (f *checkFlags) examineInstall(cmd *cobra.Command) (found findings, _ error
 		return found, nil
 	}
 	found.add("cluster", fine, "the Kubernetes API answers", "")
-	if cluster.RunsHere(ctx) {
-		found.add("Reroll", careful, "it runs in namespace "+f.own+" already", f.typed(cmd, "reroll check"))
-	}
 	for _, right := range installed {
 		if right.Verb = "create"; right.Namespace != "" {
 			right.Namespace = f.own
