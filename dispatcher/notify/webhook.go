@@ -29,7 +29,7 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	return &Webhook{e}, nil
 }
 
-// Notify posts what there is to say about r. It succeeds if the receiver answers with 2xx within 10 seconds. Another answer is a *StatusError, whose Refused says whether
+// Notify posts the payload of r. It succeeds if the receiver answers with 2xx within 10 seconds. Another answer is a *StatusError, whose Refused says whether
 // calling again is useless until something is changed; after any other error it makes sense. An error does not mean that nothing arrived.
 func (w *Webhook) Notify(ctx context.Context, r reloader.Reload) error {
 	p := PayloadOf(r)

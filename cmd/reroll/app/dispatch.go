@@ -84,6 +84,7 @@ func (p *program) dispatch(ctx context.Context) error {
 	return nil
 }
 
+// connect reaches the API server, with what the settings say about annotations and scope.
 func (p *program) connect(ctx context.Context) (*kube.Cluster, dialect.Set, error) {
 	s := p.settings
 	dialects, _ := s.Dialects() // Load has checked them

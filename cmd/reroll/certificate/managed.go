@@ -55,7 +55,8 @@ const leastTick, longestTick = time.Second / 2, time.Minute
 // Run makes, shares, publishes and renews the certificate until ctx ends, or follows what another process makes.
 func (m *Managed) Run(ctx context.Context) error {
 	for {
-		if err := queue.Retry(ctx, m.options.Logger, "a certificate could not be checked, and is checked again", func() error { return m.refresh(ctx) }); err != nil {
+		err := queue.Retry(ctx, m.options.Logger, "a certificate could not be checked, and is checked again", func() error { return m.refresh(ctx) })
+		if err != nil {
 			return err
 		}
 		leaf := m.current.Load().server.Leaf

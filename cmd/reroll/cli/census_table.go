@@ -97,7 +97,8 @@ func censusRow(r *adoption.Report) row {
 		does = cell{"unknown", alert}
 	}
 	return row{cells: []cell{
-		text(r.Workload.Namespace), text(r.Workload.Kind + "/" + r.Workload.Name), text(cmp.Or(strings.Join(tools, ","), dash)), text(strconv.Itoa(len(r.Configs))), does,
+		text(r.Workload.Namespace), text(r.Workload.Kind + "/" + r.Workload.Name), text(cmp.Or(strings.Join(tools, ","), dash)),
+		text(strconv.Itoa(len(r.Configs))), does,
 		text(cmp.Or(strings.Join(r.Dialects, ","), dash)), text(cmp.Or(strings.Join(marks, ","), dash)), text(cmp.Or(strings.Join(states, ","), dash)),
 	}}
 }

@@ -23,11 +23,11 @@ const (
 // naming returns the names that the record of a workload has.
 type naming func(g *globals, w view.Workload) []string
 
-// complete completes by the workloads on record, as long as fewer than most arguments are there; 0 is any. A server that does not answer in time
-// completes nothing.
+// complete completes by the workloads on record, as long as fewer than most arguments are there; 0 is any. Without names, or if a server does not answer
+// in time, it completes nothing.
 func (g *globals) complete(names naming, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begin string) (found []string, _ cobra.ShellCompDirective) {
-		if most > 0 && len(args) >= most {
+		if names == nil || most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)

@@ -50,7 +50,7 @@ func getCommand(g *globals) *cobra.Command {
 	})
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
 		r, ok := resourceNamed(args)
-		if !ok || r.names == nil {
+		if !ok {
 			return resourceNames(), cobra.ShellCompDirectiveNoFileComp
 		}
 		return g.complete(r.names, 2)(cmd, args, begin)

@@ -127,7 +127,8 @@ func clusterRow(c view.Cluster, now time.Time) row {
 	}
 	return row{c.Cluster, c.Cluster, []cell{
 		text(c.Cluster), healthCell(c.Health), text(fmt.Sprint(c.Workloads)), text(fmt.Sprint(c.Pending)), text(fmt.Sprint(held)), text(since(now, c.LastChangeAt)),
-		text(since(now, c.LastReloadAt)), text(cmp.Or(strings.Join(sources, ","), dash)), text(fmt.Sprint(c.Drift)), text(cmp.Or(c.Version, dash)), text(cmp.Or(c.Instance, dash)),
+		text(since(now, c.LastReloadAt)), text(cmp.Or(strings.Join(sources, ","), dash)), text(fmt.Sprint(c.Drift)),
+		text(cmp.Or(c.Version, dash)), text(cmp.Or(c.Instance, dash)),
 	}}
 }
 

@@ -160,7 +160,10 @@ func (c *Config) connectionRules() []rule {
 	return []rule{
 		{n.URL == "" && !c.Embeds() && !c.AdmitsAlone(), fmt.Sprintf("nats.url is required for --components=%s: the parts meet at an external NATS", strings.Join(c.Components, ","))},
 		{n.URL != "" && n.Config != "", "nats.config is for the embedded NATS: configure the one at nats.url itself"},
-		{n.URL == "" && (n.Config == "" && n.Login != queue.Login{} || n.Replicas != 0), "nats.url is empty: set it, or remove nats.replicas and the login settings of nats"},
+		{
+			n.URL == "" && (n.Config == "" && n.Login != queue.Login{} || n.Replicas != 0),
+			"nats.url is empty: set it, or remove nats.replicas and the login settings of nats",
+		},
 		{c.Hub.URL == "" && c.Hub != (Hub{}), "hub.url is empty: the other hub settings say how to connect to it"},
 		{
 			c.Runs(Ingests) && c.Ingest.Address == "" && (c.Source == SourceAudit || !c.Runs(Dispatches)),

@@ -73,6 +73,9 @@ func decode(n *yaml.Node, v reflect.Value, p place) error {
 	return p.fault(n, decodeScalar(n, v, p.tag))
 }
 
+// wanted says what a value must be.
+var wanted = map[reflect.Kind]string{reflect.Int: "a whole number from 0", reflect.Float32: "a number above 0", reflect.Bool: "true or false"}
+
 func decodeScalar(n *yaml.Node, v reflect.Value, tag reflect.StructTag) (err error) {
 	switch value := v.Addr().Interface().(type) {
 	case *string:
@@ -88,17 +91,9 @@ func decodeScalar(n *yaml.Node, v reflect.Value, tag reflect.StructTag) (err err
 		case d > 0 && d < least:
 			err = fmt.Errorf("%s is neither 0 nor at least %s", d, least)
 		}
-	case *int:
-		if err = n.Decode(value); err != nil || *value < 0 {
-			err = fmt.Errorf("%.40q is not a whole number from 0", n.Value)
-		}
-	case *float32:
-		if err = n.Decode(value); err != nil || !(*value > 0) || *value > math.MaxFloat32 {
-			err = fmt.Errorf("%.40q is not a number above 0", n.Value)
-		}
 	default:
-		if err = n.Decode(value); err != nil {
-			err = fmt.Errorf("%.40q is not true or false", n.Value)
+		if n.Decode(value) != nil || v.CanInt() && v.Int() < 0 || v.CanFloat() && !(v.Float() > 0 && v.Float() <= math.MaxFloat32) {
+			err = fmt.Errorf("%.40q is not %s", n.Value, wanted[v.Kind()])
 		}
 	}
 	return err
