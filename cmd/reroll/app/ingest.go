@@ -25,7 +25,10 @@ func (p *program) ingestOptions() (o webhook.Options, err error) {
 		o.ClientCAs = func() *x509.CertPool { return p.ingestCertificate.Authorities() }
 	}
 	if s.TLSCert != "" && s.TLSKey != "" {
-		if p.ingestFiles, err = certificate.NewFiles("ingest", s.TLSCert, s.TLSKey); err != nil {
+		if p.ingestFiles, err = certificate.NewFiles("ingest", s.TLSCert, s.TLSKey); err == nil {
+			err = p.ingestFiles.Check()
+		}
+		if err != nil {
 			return o, err
 		}
 		o.Certificate = func() (*tls.Certificate, error) { return p.ingestFiles.Get(nil) }

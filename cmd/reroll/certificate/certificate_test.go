@@ -249,13 +249,26 @@ func TestFiles(t *testing.T) {
 	if _, err := NewCAs("test", ca); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a file: %v", err)
 	}
+	for lifetime, want := range map[time.Duration]string{-time.Minute: "expired", time.Hour: "no subject alternative name"} {
+		write(lifetime)
+		f, err := NewFiles("test", cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want that it is refused for %s: %v", want, err)
+		}
+		over, end := context.WithCancel(t.Context())
+		end()
+		_ = f.Run(over)
+	}
 	first := write(time.Hour, host)
 	f, err := NewFiles("test", cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cas, err := NewCAs("test", ca)
-	if err != nil {
+	if err := errors.Join(err, f.Check()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
@@ -36,6 +38,20 @@ func (f *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	cert, key := f.content.CurrentCertKeyContent()
 	pair, err := tls.X509KeyPair(cert, key)
 	return &pair, err
+}
+
+// Check returns why API servers would not accept the certificate.
+func (f *Files) Check() error {
+	pair, err := f.Get(nil)
+	switch {
+	case err != nil:
+		return err
+	case time.Now().After(pair.Leaf.NotAfter):
+		return fmt.Errorf("certificate of %s expired at %s", f.content.Name(), pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
+	case len(pair.Leaf.DNSNames)+len(pair.Leaf.IPAddresses) == 0:
+		return errors.New("certificate of " + f.content.Name() + " has no subject alternative name, and API servers check nothing else")
+	}
+	return nil
 }
 
 // CAs are the CAs in a file, which is read again when it changes. While it cannot be used, the last good ones stay.
