@@ -2,7 +2,6 @@ package dispatcher_test
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"testing"
 	"time"
@@ -14,42 +13,10 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
 const waveLists = `wave.pusher.com/update-on-config-change: "true"`
-
-// waveMark is what Wave writes for a ConfigMap app whose key a has that value.
-func waveMark(value string) string {
-	text := fmt.Sprintf(`{"configMaps":{"app":{"a":%q}},"secrets":{}}`, base64.StdEncoding.EncodeToString([]byte(value)))
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
-}
-
-func (w *world) templateAnnotation(key string) string {
-	w.t.Helper()
-	template, err := w.Template(w.t.Context(), web)
-	w.must(err)
-	return template.Annotations[key]
-}
-
-// TestMarksOfTools: whose marks are written, and a mark that is made of several configs.
-func TestMarksOfTools(t *testing.T) {
-	each(t, scenario.Settings{}, worlds{
-		"a workload without annotations of a tool gets no mark of one": func(t *testing.T, w *world) {
-			w.give("app", "1")
-			w.deploy("web", `reroll.dev/auto: "true"`, "app")
-			w.settled()
-			w.edited("2", 1)
-			template, err := w.Template(t.Context(), web)
-			w.must(err)
-			env := template.Spec.Containers[0].Env
-			if hash := template.Annotations[mark.HashKey]; len(template.Annotations) != 1 || hash == "" || len(env) != 1 || env[0].Name != mark.HashEnv || env[0].Value != hash {
-				t.Errorf("annotations %v, variables %v", template.Annotations, env)
-			}
-		},
-	})
-}
 
 // TestMarkTellsNothingOfOtherNamespaces: a mark that is made of several configs together is made of those of other namespaces that are shared
 // with the workload's. What the tool itself made of all of them proves as well that nothing has changed.
@@ -62,26 +29,17 @@ func TestMarkTellsNothingOfOtherNamespaces(t *testing.T) {
 			w.deploy("web", `wave.pusher.com/update-on-config-change: "true", wave.pusher.com/extra-configmaps: theirs/kept`, "app")
 			w.settled()
 			w.edited("2", 1)
-			value = w.templateAnnotation(dialect.WaveHashKey)
+			template, err := w.Template(t.Context(), web)
+			w.must(err)
+			value = template.Annotations[dialect.WaveHashKey]
 		})
 		return value
 	}
-	if alone := waveMark("2"); made("another") != alone || made("main") == alone {
+	// What Wave writes for a ConfigMap app whose key a has the value 2, which is Mg== in base64.
+	alone := fmt.Sprintf("%x", sha256.Sum256([]byte(`{"configMaps":{"app":{"a":"Mg=="}},"secrets":{}}`)))
+	if made("another") != alone || made("main") == alone {
 		t.Error("the mark is made of a config that is not shared, or not of one that is")
 	}
-}
-
-// unscheduled creates web with annotations, which needs all of ConfigMap app and whose pods Wave has kept from being scheduled.
-func (w *world) unscheduled(annotations string) {
-	w.t.Helper()
-	w.must(w.create(alice, object(w.t, `
-kind: Deployment
-metadata: {name: web, annotations: {`+annotations+`}}
-spec:
-  template:
-    spec:
-      schedulerName: wave.pusher.com/invalid
-      containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]`)))
 }
 
 const byOther = waveLists + `, wave.pusher.com/scheduling-disabled: other-scheduler`
@@ -108,9 +66,16 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 		"not opted in":              {`wave.pusher.com/scheduling-disabled: other-scheduler`, dialect.NoScheduler, false},
 		"dry run":                   {byOther, dialect.NoScheduler, true},
 	} {
-		runWorld(t, name, scenario.Settings{DryRun: c.dry}, func(_ *testing.T, w *world) {
+		runWorld(t, name, scenario.Settings{DryRun: c.dry}, func(t *testing.T, w *world) {
 			w.podStart = 2 * time.Second
-			w.unscheduled(c.annotations)
+			w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+c.annotations+`}}
+spec:
+  template:
+    spec:
+      schedulerName: wave.pusher.com/invalid
+      containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]`)))
 			w.failing(only("patch", "", errLost))
 			p := w.start()
 			p.SetControl(control.Frozen(reloader.Pause{}))
@@ -133,46 +98,25 @@ func TestReleasesWhatWaveLeft(t *testing.T) {
 	}
 }
 
-const kept scenario.Ref = "Secret/theirs/kept"
-
-// keep creates the Secret of another namespace, with these annotations.
-func (w *world) keep(annotations string) {
-	w.t.Helper()
-	w.must(w.create(bob, object(w.t, fmt.Sprintf(`{kind: Secret, metadata: {name: kept, namespace: theirs, annotations: {%s}}, data: {a: MQ==}}`, annotations))))
-}
-
-// editKept gives it new content.
-func (w *world) editKept(content string) {
-	w.t.Helper()
-	w.must(w.patch(bob, kept, "application/merge-patch+json", fmt.Appendf(nil, `{"data":{"a":%q}}`, content)))
-}
-
-// annotateKept changes nothing but an annotation of it.
-func (w *world) annotateKept(key, value string) {
-	w.t.Helper()
-	w.must(w.patch(alice, kept, "application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)))
-}
-
-// TestConsent: what other namespaces share, or not.
+// TestConsent: what is pending for a config that is not shared any more is not carried out, and not on record.
 func TestConsent(t *testing.T) {
-	each(t, scenario.Settings{}, worlds{
-		"what is pending for a config that is not shared any more is not carried out, and not told": func(t *testing.T, w *world) {
-			w.keep(`reroll.dev/share-with: "*"`)
-			w.deploy("web", `reroll.dev/secrets: theirs/kept, reroll.dev/window: 1m`, "app")
-			w.give("app", "1")
-			w.settled()
-			w.editKept("Mg==")
-			w.pass(30 * time.Second)
-			w.annotateKept("reroll.dev/share-with", "another")
-			w.pass(5 * time.Minute)
-			w.rolled(web, 0)
-			if got := w.store.reloadsOf(webRef); len(got) > 0 {
-				t.Errorf("reloads are on record: %+v", got)
-			}
-			if r, _ := w.store.recordOf(webRef); r.Hold != nil || r.Edges[0].Pending != "" || r.Edges[0].Why != reloader.ReasonNotShared {
-				t.Errorf("the record says %+v", r)
-			}
-		},
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		const kept scenario.Ref = "Secret/theirs/kept"
+		w.must(w.create(bob, object(t, `{kind: Secret, metadata: {name: kept, namespace: theirs, annotations: {reroll.dev/share-with: "*"}}, data: {a: MQ==}}`)))
+		w.deploy("web", `reroll.dev/secrets: theirs/kept, reroll.dev/window: 1m`, "app")
+		w.give("app", "1")
+		w.settled()
+		w.must(w.patch(bob, kept, types.MergePatchType, []byte(`{"data":{"a":"Mg=="}}`)))
+		w.pass(30 * time.Second)
+		w.must(w.patch(alice, kept, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/share-with":"another"}}}`)))
+		w.pass(5 * time.Minute)
+		w.rolled(web, 0)
+		if got := w.store.reloadsOf(webRef); len(got) > 0 {
+			t.Errorf("reloads are on record: %+v", got)
+		}
+		if r, _ := w.store.recordOf(webRef); r.Hold != nil || r.Edges[0].Pending != "" || r.Edges[0].Why != reloader.ReasonNotShared {
+			t.Errorf("the record says %+v", r)
+		}
 	})
 }
 

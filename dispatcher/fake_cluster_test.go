@@ -110,10 +110,6 @@ func (c *cluster) create(by reloader.Actor, obj scenario.Typed) error {
 	return nil
 }
 
-func (c *cluster) update(by reloader.Actor, obj scenario.Typed) (raised int64, err error) {
-	return c.change(refOf(obj), reloader.VerbUpdate, by, func([]byte, scenario.Typed) ([]byte, error) { return json.Marshal(obj) })
-}
-
 func (c *cluster) patch(by reloader.Actor, ref scenario.Ref, as types.PatchType, body []byte) error {
 	_, err := c.patchBy(by, ref, as, body)
 	return err
@@ -127,21 +123,16 @@ func (c *cluster) patchBy(by reloader.Actor, ref scenario.Ref, as types.PatchTyp
 		case types.StrategicMergePatchType, types.ApplyPatchType:
 			return strategicpatch.StrategicMergePatch(old, body, empty)
 		}
-		return applyJSON(old, body)
+		p, err := jsonpatch.DecodePatch(body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		patched, err := p.Apply(old)
+		if err != nil { // what does not fit is unprocessable, as the API server says
+			return nil, unprocessable("%v", err)
+		}
+		return patched, nil
 	})
-}
-
-// applyJSON applies a JSON patch as the API server does: whatever does not fit is unprocessable.
-func applyJSON(old, body []byte) ([]byte, error) {
-	p, err := jsonpatch.DecodePatch(body)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	patched, err := p.Apply(old)
-	if err != nil {
-		return nil, unprocessable("%v", err)
-	}
-	return patched, nil
 }
 
 // change replaces an object by what edit makes of it, and returns by how much that raises its generation.

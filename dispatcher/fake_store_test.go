@@ -27,10 +27,6 @@ type store struct {
 
 var _ dispatcher.History = (*store)(nil)
 
-func newStore() *store {
-	return &store{changes: map[reloader.Config][]byte{}, records: map[reloader.WorkloadRef][]byte{}}
-}
-
 func encode[R reloader.Record](r R) []byte {
 	data, err := reloader.Encode(r)
 	if err != nil {

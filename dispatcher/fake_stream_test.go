@@ -24,8 +24,6 @@ type stream struct {
 	back []reloader.Hint
 }
 
-func newStream() *stream { return &stream{last: map[reloader.Config]reloader.Hint{}} }
-
 // loan is a hint that is not acknowledged yet.
 type loan struct {
 	stream *stream
@@ -40,12 +38,6 @@ func (l *loan) Ack() {
 	l.stream.mu.Lock()
 	defer l.stream.mu.Unlock()
 	l.stream.open = slices.DeleteFunc(l.stream.open, func(o *loan) bool { return o == l })
-}
-
-func lend(consumers []func(dispatcher.Delivery), l *loan) {
-	for _, c := range consumers {
-		c(l)
-	}
 }
 
 // put takes a hint from the audit feed.
@@ -70,7 +62,9 @@ func (s *stream) send(hints ...reloader.Hint) {
 		s.open = append(s.open, l)
 		consumers := slices.Clone(s.consumers)
 		s.mu.Unlock()
-		lend(consumers, l)
+		for _, c := range consumers {
+			c(l)
+		}
 	}
 }
 
@@ -101,20 +95,6 @@ func (s *stream) connect(consumer func(dispatcher.Delivery)) {
 	}
 }
 
-// disconnect takes all consumers away.
-func (s *stream) disconnect() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.consumers = nil
-}
-
-// forget loses the stream.
-func (s *stream) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open = nil
-}
-
 func (s *stream) unacknowledged() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,10 +120,6 @@ type openLedger struct {
 var _ dispatcher.Ledger = (*openLedger)(nil)
 
 var errMoved = errors.New("the ledger has changed since it was read")
-
-func newLedger() *ledger {
-	return &ledger{entries: map[reloader.WorkloadRef]string{}, version: map[string]int{}}
-}
 
 // lose makes calls fail from now on; nil ends that.
 func (l *ledger) lose(err error) {

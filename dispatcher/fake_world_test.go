@@ -3,6 +3,7 @@ package dispatcher_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -65,14 +66,6 @@ type process struct {
 
 var _ scenario.World = (*world)(nil)
 
-// newWorld returns a world in which nothing runs.
-func newWorld(t testing.TB, s scenario.Settings) *world {
-	w := &world{cluster: newCluster(), t: t, store: newStore(), ledger: newLedger(), stream: newStream(), settings: s, informer: true}
-	w.cluster.audit = w.hear
-	w.cluster.watch = w.observe
-	return w
-}
-
 func key(n byte) digest.Key {
 	k := make(digest.Key, digest.KeySize)
 	k[0] = n
@@ -83,7 +76,13 @@ func key(n byte) digest.Key {
 func inWorld(t *testing.T, s scenario.Settings, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, s)
+		w := &world{
+			cluster: newCluster(), t: t, settings: s, informer: true,
+			store:  &store{changes: map[reloader.Config][]byte{}, records: map[reloader.WorkloadRef][]byte{}},
+			ledger: &ledger{entries: map[reloader.WorkloadRef]string{}, version: map[string]int{}},
+			stream: &stream{last: map[reloader.Config]reloader.Hint{}},
+		}
+		w.cluster.audit, w.cluster.watch = w.hear, w.observe
 		defer w.stop()
 		test(t, w)
 	})
@@ -235,7 +234,9 @@ func (w *world) launch() *process {
 // stop ends every dispatcher that runs.
 func (w *world) stop() {
 	w.t.Helper()
-	w.stream.disconnect()
+	w.stream.mu.Lock()
+	w.stream.consumers = nil
+	w.stream.mu.Unlock()
 	w.mu.Lock()
 	running := w.running
 	w.running = nil
@@ -269,7 +270,7 @@ func (w *world) Create(_ context.Context, obj scenario.Typed) error {
 
 // Update replaces an object as alice.
 func (w *world) Update(_ context.Context, obj scenario.Typed) (int64, error) {
-	return w.update(alice, obj)
+	return w.change(refOf(obj), reloader.VerbUpdate, alice, func([]byte, scenario.Typed) ([]byte, error) { return json.Marshal(obj) })
 }
 
 // Patch patches an object as alice.

@@ -180,10 +180,16 @@ func TestRaces(t *testing.T) {
 		},
 		"the successor was made of a copy that was taken during the pause": func(t *testing.T, w *world) {
 			pausingWorld(t, w)
-			w.replacing(func() {
+			w.failing(func(verb, _ string) error { // the next patch finds it gone, and another one is there before the answer is heard
+				if verb != "patch" {
+					return nil
+				}
+				w.failing(nil)
+				w.must(w.delete(alice, web))
 				w.deploy("web", pausing, "app")
 				since := time.Now().UTC().Format(time.RFC3339)
 				w.must(w.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+pausedAt+`":"`+since+`"}},"spec":{"paused":true}}`)))
+				return apierrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "web")
 			})
 			w.pass(15 * time.Minute)
 			w.wantPaused(true, true)
@@ -279,17 +285,4 @@ func TestRequestsPerChange(t *testing.T) {
 			}
 		})
 	}
-}
-
-// replacing has the next patch of web find it gone, and replace make another one before the answer is heard.
-func (w *world) replacing(replace func()) {
-	w.failing(func(verb, _ string) error {
-		if verb != "patch" {
-			return nil
-		}
-		w.failing(nil)
-		w.must(w.delete(alice, web))
-		replace()
-		return apierrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "web")
-	})
 }

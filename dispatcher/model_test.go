@@ -148,7 +148,8 @@ func (m *model) act() {
 		m.reads.Unlock()
 		m.change("app", back)
 	case 5:
-		m.die()
+		m.did("all die")
+		m.stop()
 	case 6, 7:
 		m.revive()
 	case 8:
@@ -227,11 +228,6 @@ func (m *model) reading(fail func(verb, ref string) error) {
 		}
 		return nil
 	})
-}
-
-func (m *model) die() {
-	m.did("all die")
-	m.stop()
 }
 
 // revive starts a dispatcher if none runs. It need not get ready.

@@ -54,9 +54,7 @@ func pausingWorld(t *testing.T, w *world) {
 	w.edit(alice, app, "2")
 	w.pass(time.Second)
 	w.wantPaused(true, true)
-	if _, found := w.mark(); !found {
-		t.Fatal("the mark is not written together with the pause")
-	}
+	w.rolled(web, 1) // the mark is written together with the pause
 }
 
 // TestPauseEnds: a pause period ends after its time, whatever happens to the process, the API server, the annotations or the scope. Nothing stays paused.
@@ -213,38 +211,35 @@ func (w *world) held(reason reloader.Reason) reloader.Hold {
 	return hold
 }
 
-// TestBrakes: what holds workloads back, and lets them go.
+// TestBrakes: a workload that moved each time it had to be patched, and that something holds back now, is not rolling, and takes no other's place.
 func TestBrakes(t *testing.T) {
-	each(t, scenario.Settings{}, worlds{
-		// One that moved each time it had to be patched, and that something holds back now, is not rolling.
-		"restless workload takes nobodys place": func(t *testing.T, w *world) {
-			w.braked(turn.Limits{Concurrent: 1})
-			p := w.usually()
-			moves := 0
-			w.failing(func(verb, ref string) error {
-				if verb != "patch" || !strings.HasSuffix(ref, "/web") {
-					return nil
-				}
-				moves++
-				w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"labels":{"move":"%d"}}}}}`, moves)))
-				return apierrors.NewConflict(deployments, "web", errLost)
-			})
-			w.edit(alice, app, "2")
-			w.pass(time.Second)
-			if moves < 5 {
-				t.Fatalf("it moved %d times, too few to be left alone", moves)
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		w.braked(turn.Limits{Concurrent: 1})
+		p := w.usually()
+		moves := 0
+		w.failing(func(verb, ref string) error {
+			if verb != "patch" || !strings.HasSuffix(ref, "/web") {
+				return nil
 			}
-			w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`)))
-			p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
-			w.pass(quiet)
-			w.held(reloader.ReasonPausedByOperator)
-			w.failing(nil)
-			w.give("other", "1")
-			w.deploy("other", auto, "other")
-			w.pass(quiet)
-			w.edit(alice, "ConfigMap/other", "2")
-			w.pass(quiet)
-			w.rolled("Deployment/other", 1)
-		},
+			moves++
+			w.must(w.patch(bob, web, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"labels":{"move":"%d"}}}}}`, moves)))
+			return apierrors.NewConflict(deployments, "web", errLost)
+		})
+		w.edit(alice, app, "2")
+		w.pass(time.Second)
+		if moves < 5 {
+			t.Fatalf("it moved %d times, too few to be left alone", moves)
+		}
+		w.must(w.patch(bob, web, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`)))
+		p.SetControl(control.Parse(map[string]string{control.Key: fmt.Sprintf(`pauses: [{selector: "app=web", until: %q}]`, time.Now().Add(24*time.Hour).Format(time.RFC3339))}))
+		w.pass(quiet)
+		w.held(reloader.ReasonPausedByOperator)
+		w.failing(nil)
+		w.give("other", "1")
+		w.deploy("other", auto, "other")
+		w.pass(quiet)
+		w.edit(alice, "ConfigMap/other", "2")
+		w.pass(quiet)
+		w.rolled("Deployment/other", 1)
 	})
 }

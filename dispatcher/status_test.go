@@ -21,50 +21,48 @@ import (
 	"github.com/reroll-dev/reroll/tests/scenario"
 )
 
-// TestStatus: what a process says of itself.
+// TestStatus: what a process says of itself, and of what holds back.
 func TestStatus(t *testing.T) {
-	each(t, scenario.Settings{}, worlds{
-		"status says what holds back": func(t *testing.T, w *world) {
-			window, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 6h")
-			w.must(err)
-			w.braked(turn.Limits{Windows: []control.Window{window}})
-			p := w.usually()
-			if s := p.Status(); !s.Ready || s.Workloads != 1 || s.Pending != 0 || s.Held != nil || s.Freeze != nil || s.Notifies || !s.At.Equal(time.Now()) {
-				t.Errorf("at rest: %+v", s)
-			}
-			until, ended := time.Now().Add(48*time.Hour).UTC().Truncate(time.Second), time.Now().Add(-time.Hour).Format(time.RFC3339)
-			p.SetControl(control.Parse(map[string]string{
-				control.Key: "freeze: {reason: incident 7, until: '" + until.Format(time.RFC3339) + "'}\n" +
-					"pauses: [{namespace: shop, selector: 'app=cart', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
-					"{selector: 'a=b', until: '" + ended + "'}]",
-			}))
-			w.edit(alice, app, "2")
-			w.pass(time.Minute)
-			s := p.Status()
-			if diff := cmp.Diff(&reloader.Pause{Reason: "incident 7", Until: until}, s.Freeze); diff != "" {
-				t.Errorf("freeze (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(map[reloader.Reason]int{reloader.ReasonFrozen: 1}, s.Held); diff != "" || s.Pending != 1 {
-				t.Errorf("%d pending, held (-want +got):\n%s", s.Pending, diff)
-			}
-			if len(s.Pauses) != 1 || s.Pauses[0].Reason != "sale" || !s.Pauses[0].Until.Equal(until) {
-				t.Errorf("want the pause that has not ended: %+v", s.Pauses)
-			}
-			if s.ControlProblem != "" {
-				t.Errorf("problem: %q", s.ControlProblem)
-			}
-			if len(s.Windows) != 1 || s.Windows[0].Open != window.Open(time.Now()) || !s.Windows[0].Next.Equal(window.Next(time.Now())) {
-				t.Errorf("windows: %+v", s.Windows)
-			}
-			p.SetControl(control.Parse(map[string]string{control.Key: "windows: ['CRON_TZ=UTC 0 3 * * * 1h']"}))
-			if s := p.Status(); s.Freeze != nil || s.Pauses != nil || len(s.Windows) != 1 || !strings.Contains(s.Windows[0].Schedule, "0 3") {
-				t.Errorf("thawed, and in another window: %+v", s)
-			}
-			p.SetControl(control.Parse(map[string]string{control.Key: "{"}))
-			if s := p.Status(); s.Freeze == nil || s.ControlProblem == "" {
-				t.Errorf("what cannot be read freezes nothing: %+v", s)
-			}
-		},
+	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
+		window, err := control.ParseWindow("CRON_TZ=UTC 0 22 * * * 6h")
+		w.must(err)
+		w.braked(turn.Limits{Windows: []control.Window{window}})
+		p := w.usually()
+		if s := p.Status(); !s.Ready || s.Workloads != 1 || s.Pending != 0 || s.Held != nil || s.Freeze != nil || s.Notifies || !s.At.Equal(time.Now()) {
+			t.Errorf("at rest: %+v", s)
+		}
+		until, ended := time.Now().Add(48*time.Hour).UTC().Truncate(time.Second), time.Now().Add(-time.Hour).Format(time.RFC3339)
+		p.SetControl(control.Parse(map[string]string{
+			control.Key: "freeze: {reason: incident 7, until: '" + until.Format(time.RFC3339) + "'}\n" +
+				"pauses: [{namespace: shop, selector: 'app=cart', until: '" + until.Format(time.RFC3339) + "', reason: sale}, " +
+				"{selector: 'a=b', until: '" + ended + "'}]",
+		}))
+		w.edit(alice, app, "2")
+		w.pass(time.Minute)
+		s := p.Status()
+		if diff := cmp.Diff(&reloader.Pause{Reason: "incident 7", Until: until}, s.Freeze); diff != "" {
+			t.Errorf("freeze (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[reloader.Reason]int{reloader.ReasonFrozen: 1}, s.Held); diff != "" || s.Pending != 1 {
+			t.Errorf("%d pending, held (-want +got):\n%s", s.Pending, diff)
+		}
+		if len(s.Pauses) != 1 || s.Pauses[0].Reason != "sale" || !s.Pauses[0].Until.Equal(until) {
+			t.Errorf("want the pause that has not ended: %+v", s.Pauses)
+		}
+		if s.ControlProblem != "" {
+			t.Errorf("problem: %q", s.ControlProblem)
+		}
+		if len(s.Windows) != 1 || s.Windows[0].Open != window.Open(time.Now()) || !s.Windows[0].Next.Equal(window.Next(time.Now())) {
+			t.Errorf("windows: %+v", s.Windows)
+		}
+		p.SetControl(control.Parse(map[string]string{control.Key: "windows: ['CRON_TZ=UTC 0 3 * * * 1h']"}))
+		if s := p.Status(); s.Freeze != nil || s.Pauses != nil || len(s.Windows) != 1 || !strings.Contains(s.Windows[0].Schedule, "0 3") {
+			t.Errorf("thawed, and in another window: %+v", s)
+		}
+		p.SetControl(control.Parse(map[string]string{control.Key: "{"}))
+		if s := p.Status(); s.Freeze == nil || s.ControlProblem == "" {
+			t.Errorf("what cannot be read freezes nothing: %+v", s)
+		}
 	})
 }
 
@@ -115,7 +113,7 @@ spec: {template: {spec: {containers: [{name: main, env: [%s], envFrom: [{configM
 				then(w)
 			}
 			w.pass(time.Minute)
-			w.stream.forget() // nothing told of writes before Reroll was installed
+			w.stream.open = nil // nothing told of writes before Reroll was installed
 			said := w.forecast()
 			if i := slices.IndexFunc(said.Configs, func(f adoption.Forecast) bool { return f.Config == appConfig }); i < 0 || string(said.Configs[i].State) != tc.state {
 				t.Errorf("migrate says %+v, want %s", said.Configs, tc.state)

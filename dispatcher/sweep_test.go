@@ -175,34 +175,6 @@ metadata: {name: pattern, namespace: crowd, annotations: {reroll.dev/configmaps:
 spec: {template: {spec: {containers: [{name: main}]}}}`)))
 }
 
-// requestsIn collects the verbs of the requests for configs of the crowd.
-func (w *world) requestsIn() (taken func() []string) {
-	var mu sync.Mutex
-	var verbs []string
-	w.failing(func(verb, ref string) error {
-		if !strings.HasPrefix(ref, "ConfigMap/crowd") {
-			return nil
-		}
-		mu.Lock()
-		verbs = append(verbs, verb)
-		mu.Unlock()
-		return nil
-	})
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		defer func() { verbs = nil }()
-		return slices.Sorted(slices.Values(verbs))
-	}
-}
-
-func (w *world) crowdRolled(n int64) {
-	w.t.Helper()
-	for _, name := range []string{"web", "pattern"} {
-		w.rolled(scenario.NewRef("Deployment", "crowd", name), n)
-	}
-}
-
 // TestStart: what a start asks for.
 func TestStart(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
@@ -212,13 +184,26 @@ func TestStart(t *testing.T) {
 			w.settled()
 			w.stop()
 			w.edit(alice, "ConfigMap/crowd/c-7", "2")
-			taken := w.requestsIn()
+			var mu sync.Mutex
+			var verbs []string
+			w.failing(func(verb, ref string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if strings.HasPrefix(ref, "ConfigMap/crowd") {
+					verbs = append(verbs, verb)
+				}
+				return nil
+			})
 			w.start()
-			if got := taken(); !slices.Equal(got, []string{"get", "list"}) {
-				t.Errorf("the requests were %v, want one list, and the content of what has changed", got)
+			mu.Lock()
+			if slices.Sort(verbs); !slices.Equal(verbs, []string{"get", "list"}) {
+				t.Errorf("the requests were %v, want one list, and the content of what has changed", verbs)
 			}
+			mu.Unlock()
 			w.pass(quiet)
-			w.crowdRolled(1)
+			for _, name := range []string{"web", "pattern"} {
+				w.rolled(scenario.NewRef("Deployment", "crowd", name), 1)
+			}
 		},
 		"start stores the records that say something else": func(t *testing.T, w *world) {
 			w.crowd()

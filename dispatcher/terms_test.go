@@ -62,7 +62,16 @@ spec:
 		"missing holds": func(t *testing.T, w *world) {
 			w.give("app", "1")
 			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: more}, data: {b: "1"}}`)))
-			w.waved()
+			w.must(w.create(alice, object(t, `
+kind: Deployment
+metadata: {name: web, annotations: {`+waveLists+`}}
+spec:
+  template:
+    spec:
+      containers:
+      - name: main
+        envFrom: [{configMapRef: {name: app}}, {configMapRef: {name: maybe, optional: true}}]
+        env: [{name: B, valueFrom: {configMapKeyRef: {name: more, key: b}}}]`)))
 			w.settled()
 			w.says("ConfigMap/more", `{"data":{"b":null,"c":"2"}}`)
 			w.says(app, `{"data":{"a":"2"}}`)
@@ -82,21 +91,6 @@ spec:
 	})
 }
 
-// waved creates web, which needs all of ConfigMap app and key b of ConfigMap more, and does without ConfigMap maybe.
-func (w *world) waved() {
-	w.t.Helper()
-	w.must(w.create(alice, object(w.t, `
-kind: Deployment
-metadata: {name: web, annotations: {`+waveLists+`}}
-spec:
-  template:
-    spec:
-      containers:
-      - name: main
-        envFrom: [{configMapRef: {name: app}}, {configMapRef: {name: maybe, optional: true}}]
-        env: [{name: B, valueFrom: {configMapKeyRef: {name: more, key: b}}}]`)))
-}
-
 func (w *world) says(ref scenario.Ref, body string) {
 	w.t.Helper()
 	w.must(w.patch(alice, ref, types.MergePatchType, []byte(body)))
@@ -106,21 +100,6 @@ func (w *world) says(ref scenario.Ref, body string) {
 // absences has dispatchers roll for creation, deletion or both.
 func absences(onCreate, onDelete bool) func(*dispatcher.Options) {
 	return func(o *dispatcher.Options) { o.ReloadOnCreate, o.ReloadOnDelete = onCreate, onDelete }
-}
-
-const appVariable = "STAKATER_APP_CONFIGMAP"
-
-// mark returns the value of the mark for the ConfigMap app in the template of web.
-func (w *world) mark() (string, bool) {
-	w.t.Helper()
-	template, err := w.Template(w.t.Context(), web)
-	w.must(err)
-	for _, e := range template.Spec.Containers[0].Env {
-		if e.Name == appVariable {
-			return e.Value, true
-		}
-	}
-	return "", false
 }
 
 // TestAbsence: what rolls in a namespace that ends goes in a moment, too.
@@ -134,23 +113,15 @@ func TestAbsence(t *testing.T) {
 	})
 }
 
-// patterned is a workload with a pattern next to a config that matches it.
-func (w *world) patterned(pattern string) {
-	w.t.Helper()
-	w.give("part-1", "1")
-	w.give("app", "1")
-	w.deploy("web", pattern, "app")
-	w.pass(time.Minute)
-}
-
-const anyPart = `configmap.reloader.stakater.com/reload: "part-.*"`
-
 // TestMadeWithAGeneratedName: the audit event tells no name, so that all that a pattern could match are looked for.
 func TestMadeWithAGeneratedName(t *testing.T) {
 	for onCreate, want := range map[bool]int64{true: 1, false: 0} {
 		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 			w.configure = absences(onCreate, false)
-			w.patterned(anyPart)
+			w.give("part-1", "1")
+			w.give("app", "1")
+			w.deploy("web", `configmap.reloader.stakater.com/reload: "part-.*"`, "app")
+			w.pass(time.Minute)
 			w.settled()
 			put := w.cluster.audit
 			w.cluster.audit = func(h reloader.Hint) {
@@ -175,14 +146,6 @@ func (w *world) editUnheard(by reloader.Actor, value string) reloader.Hint {
 	return w.stream.take()[0]
 }
 
-// generated is the hint about a ConfigMap of which only the API server knows the name.
-func (w *world) generated(by reloader.Actor) reloader.Hint {
-	return reloader.Hint{
-		Cluster: clusterName, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: appConfig.Namespace}, Verb: reloader.VerbCreate,
-		Source: reloader.SourceAudit, Actor: by, AuditID: "audit-generated", Code: 201, Time: time.Now(), Received: time.Now(),
-	}
-}
-
 // TestWho: who may have made a change, and why we think so. The change and its reload name the same candidates, also those of whom a hint tells
 // after the change was found, or after the reload was recorded. What is pending when a process ends is told by the newest change alone.
 func TestWho(t *testing.T) {
@@ -202,7 +165,10 @@ func TestWho(t *testing.T) {
 			w.stream.hold()
 			w.must(w.delete(alice, app))
 			w.give("app", "2")
-			w.stream.put(w.generated(bob))
+			w.stream.put(reloader.Hint{ // about a ConfigMap of which only the API server knows the name
+				Cluster: clusterName, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: appConfig.Namespace}, Verb: reloader.VerbCreate,
+				Source: reloader.SourceAudit, Actor: bob, AuditID: "audit-generated", Code: 201, Time: time.Now(), Received: time.Now(),
+			})
 			w.stream.send(w.stream.take()...)
 		}, "alice true"},
 		"two, while nobody ran": {func(w *world) { w.stop(); twice(w); w.start() }, "alice false, bob true"},
