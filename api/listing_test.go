@@ -135,11 +135,9 @@ func TestWorkloadFilters(t *testing.T) {
 		"config name":           {"configName=password&namespace=shop", []string{"local/shop/Deployment/api", "local/shop/Deployment/cart"}},
 		"both of the same edge": {"configKind=ConfigMap&configName=password", []string{}},
 	}
-	checkListing(t, f, "/api/v1/workloads?", cases, workloadID)
-}
-
-func workloadID(w view.Workload) string {
-	return w.Cluster + "/" + w.Workload.Namespace + "/" + w.Workload.Kind + "/" + w.Workload.Name
+	checkListing(t, f, "/api/v1/workloads?", cases, func(w view.Workload) string {
+		return w.Cluster + "/" + w.Workload.Namespace + "/" + w.Workload.Kind + "/" + w.Workload.Name
+	})
 }
 
 func TestCursorOfDroppedRecordsIsGone(t *testing.T) {

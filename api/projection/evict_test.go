@@ -18,15 +18,6 @@ func changeNamed(p *Projection, id string) (*reloader.Change, bool) {
 	return named[0], true
 }
 
-// reloadNamed returns the only reload of an ID.
-func reloadNamed(p *Projection, id string) (*reloader.Reload, bool) {
-	named := p.ReloadsNamed(id)
-	if len(named) != 1 {
-		return nil, false
-	}
-	return named[0], true
-}
-
 // clustersOf counts the listed changes and reloads of each cluster.
 func clustersOf(t *testing.T, p *Projection) map[string]int {
 	t.Helper()

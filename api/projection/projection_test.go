@@ -125,7 +125,7 @@ func TestReloadOfTheSameID(t *testing.T) {
 				t.Errorf("%s: %d listed, %v; want %d", tc.reason, len(page.Items), err, tc.want)
 			}
 			last := tc.in[len(tc.in)-1]
-			if got, ok := reloadNamed(p, "r"); !ok || !got.PatchedAt.Equal(last.PatchedAt) {
+			if got := p.ReloadsNamed("r"); len(got) != 1 || !got[0].PatchedAt.Equal(last.PatchedAt) {
 				t.Errorf("the newest is not found by its ID: %+v", got)
 			}
 		})

@@ -73,14 +73,7 @@ func (c *cluster) Look(_ context.Context, of reloader.Config) (fleet.Seen, error
 	return fleet.Seen{Meta: c.meta(of), Present: present, Change: change}, c.fail
 }
 
-func (c *cluster) Add(of reloader.Config) { c.AddAfter(of, 0) }
-
-func (c *cluster) AddAfter(of reloader.Config, wait time.Duration) {
-	at := time.Now().Add(wait)
-	if was, ok := c.due[of]; !ok || at.Before(was) {
-		c.due[of] = at
-	}
-}
+func (c *cluster) Add(of reloader.Config) { c.due[of] = time.Now() }
 
 func (c *cluster) Send(one reloader.Copy) { c.sent = append(c.sent, one) }
 
@@ -107,7 +100,7 @@ func (c *cluster) pass(d time.Duration) {
 			if c.fail == nil || !errors.Is(err, c.fail) {
 				c.t.Errorf("export %s: %v", of, err)
 			}
-			c.AddAfter(of, time.Second)
+			c.due[of] = time.Now().Add(time.Second)
 		}
 	}
 }

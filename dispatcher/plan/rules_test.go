@@ -33,18 +33,6 @@ func podStarted(s int) *workload.Pods {
 	return &workload.Pods{Known: true, Of: []workload.Pod{{Current: true, Containers: []workload.Start{{At: clock(s)}}}}}
 }
 
-// changedCase is a config whose content changed at second 20 and was seen at second 25, while a pod runs since second 10.
-func changedCase() plan.Case {
-	return plan.Case{
-		Config: names[0], Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5),
-		Live:     applied.Live{Write: written("2", "b"), Seen: clock(25), Meta: live.Meta{Created: clock(0), DataWritten: clock(20)}},
-		First:    applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone},
-		Template: &plan.Template{Ours: true, Changed: clock(3)},
-		Pods:     podStarted(10),
-		Looks:    []applied.Look{},
-	}
-}
-
 func TestDecide(t *testing.T) {
 	foreign := names[0]
 	foreign.Cluster = "hub"
@@ -101,7 +89,15 @@ func TestDecide(t *testing.T) {
 		}, plan.Note, "firstSight", reloader.ReasonBaseline},
 	}
 	for name, x := range cases {
-		c := changedCase()
+		// The content changed at second 20 and was seen at second 25, while a pod runs since second 10.
+		c := plan.Case{
+			Config: names[0], Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5),
+			Live:     applied.Live{Write: written("2", "b"), Seen: clock(25), Meta: live.Meta{Created: clock(0), DataWritten: clock(20)}},
+			First:    applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone},
+			Template: &plan.Template{Ours: true, Changed: clock(3)},
+			Pods:     podStarted(10),
+			Looks:    []applied.Look{},
+		}
 		x.change(&c)
 		if v := plan.Decide(c); v.Do != x.do || v.Rule != x.rule || v.Reason != x.reason {
 			t.Errorf("%s: %+v; want %s by %s, %q", name, v, x.do, x.rule, x.reason)

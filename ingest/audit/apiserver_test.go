@@ -23,12 +23,6 @@ func encode(t testing.TB, events ...auditv1.Event) []byte {
 	return encodeObject(t, &auditv1.EventList{Items: events})
 }
 
-// encodeEvent returns a line of an API server's log.
-func encodeEvent(t testing.TB, event auditv1.Event) []byte {
-	t.Helper()
-	return encodeObject(t, &event)
-}
-
 func encodeObject(t testing.TB, o runtime.Object) []byte {
 	t.Helper()
 	scheme := runtime.NewScheme()

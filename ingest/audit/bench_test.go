@@ -13,7 +13,7 @@ func BenchmarkDecode1000(b *testing.B) {
 	var lines []byte
 	for i := range all {
 		all[i] = realistic(i, "update")
-		lines = append(lines, `{"log":`+quoted(string(encodeEvent(b, all[i])))+"}\n"...)
+		lines = append(lines, `{"log":`+quoted(string(encodeObject(b, &all[i])))+"}\n"...)
 	}
 	for name, c := range map[string]struct {
 		body   []byte

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,20 +166,11 @@ func (r *rig) series(name string, value ...string) (found []*dto.Metric) {
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() == name && labelled(m, value) {
+			has := func(l *dto.LabelPair) bool { return l.GetValue() == value[0] }
+			if f.GetName() == name && (len(value) == 0 || slices.ContainsFunc(m.GetLabel(), has)) {
 				found = append(found, m)
 			}
 		}
 	}
 	return found
-}
-
-// labelled reports whether a series has the label value, if one is given.
-func labelled(m *dto.Metric, value []string) bool {
-	for _, l := range m.GetLabel() {
-		if len(value) > 0 && l.GetValue() == value[0] {
-			return true
-		}
-	}
-	return len(value) == 0
 }

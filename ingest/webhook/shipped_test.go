@@ -147,14 +147,6 @@ func TestShippersKeepNoAPIServerWaiting(t *testing.T) {
 	}
 }
 
-// firehoseRequest is what Amazon Data Firehose posts.
-func firehoseRequest(r *http.Request) {
-	r.Header.Del("Authorization")
-	r.Header.Set(accessKey, secretToken)
-	r.Header.Set(requestID, "ed4acda5-034f-9f42-bba1-f29aea6d7d8f")
-	r.Header.Set("X-Amz-Firehose-Protocol-Version", "1.0")
-}
-
 func TestFirehoseIsAnsweredAsItAsks(t *testing.T) {
 	message, err := json.Marshal(logLine)
 	if err != nil {
@@ -187,7 +179,10 @@ func TestFirehoseIsAnsweredAsItAsks(t *testing.T) {
 			})
 			w := httptest.NewRecorder()
 			r.server.handler.ServeHTTP(w, r.request(strings.NewReader(c.body), shipped(func(r *http.Request) {
-				firehoseRequest(r)
+				r.Header.Del("Authorization")
+				r.Header.Set(accessKey, secretToken)
+				r.Header.Set(requestID, "ed4acda5-034f-9f42-bba1-f29aea6d7d8f")
+				r.Header.Set("X-Amz-Firehose-Protocol-Version", "1.0")
 				if c.change != nil {
 					c.change(r)
 				}

@@ -37,20 +37,15 @@ type looks struct {
 	scheduler                     string
 }
 
-func (l looks) spec() corev1.PodTemplateSpec {
-	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Annotations: l.template},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Env: l.env, EnvFrom: []corev1.EnvFromSource{
-			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}}},
-		}}}},
-	}
-}
-
 func (l looks) workload(t *testing.T) *workload.Workload {
 	t.Helper()
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", Annotations: l.annotations, Labels: l.labels}}
-	d.Spec.Template = l.spec()
-	d.Spec.Template.Spec.SchedulerName = l.scheduler
+	d.Spec.Template = corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Annotations: l.template},
+		Spec: corev1.PodSpec{SchedulerName: l.scheduler, Containers: []corev1.Container{{Name: "main", Env: l.env, EnvFrom: []corev1.EnvFromSource{
+			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "app"}}},
+		}}}},
+	}
 	w, err := workload.Deployment.Strip(d, Keeps(view().All))
 	if err != nil {
 		t.Fatal(err)
@@ -85,11 +80,6 @@ func report(t *testing.T, w *workload.Workload, pods workload.Pods) Report {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// startedAt is one pod that started at a time.
-func startedAt(at time.Time) workload.Pods {
-	return workload.Pods{Known: true, Of: []workload.Pod{{Current: true, Containers: []workload.Start{{Name: "main", At: at}}}}}
 }
 
 func sha(text string) string { return fmt.Sprintf("%x", sha1.Sum([]byte(text))) }
@@ -149,7 +139,7 @@ func TestState(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := report(t, tc.looks.workload(t), startedAt(noon))
+			r := report(t, tc.looks.workload(t), workload.Pods{Known: true, Of: []workload.Pod{{Current: true, Containers: []workload.Start{{Name: "main", At: noon}}}}})
 			i := slices.IndexFunc(r.Configs, func(f Forecast) bool { return f.Config.Name == "app" })
 			if i < 0 {
 				t.Fatalf("nothing is said of app: %+v", r)

@@ -31,7 +31,13 @@ func newHerald(t *testing.T) *herald {
 	t.Helper()
 	h := &herald{}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v1/namespaces/ops/{resource}/reroll-canary", h.touch)
+	mux.HandleFunc("/api/v1/namespaces/ops/{resource}/reroll-canary", func(w http.ResponseWriter, r *http.Request) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.requests = append(h.requests, r.Method+" "+r.Header.Get("Audit-ID"))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, r.Body)
+	})
 	mux.HandleFunc("GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if h.status != 0 {
@@ -44,14 +50,6 @@ func newHerald(t *testing.T) *herald {
 	h.Server = httptest.NewTLSServer(mux)
 	t.Cleanup(h.Close)
 	return h
-}
-
-func (h *herald) touch(w http.ResponseWriter, r *http.Request) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.requests = append(h.requests, r.Method+" "+r.Header.Get("Audit-ID"))
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.Copy(w, r.Body)
 }
 
 // clusterAt returns a connection to h by a name that its certificate is good for.

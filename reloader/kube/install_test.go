@@ -11,15 +11,12 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// released is the metadata of an object of a release.
-func released(release, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: "ops", Name: name, Labels: map[string]string{"app.kubernetes.io/part-of": "reroll", "app.kubernetes.io/instance": release}}
-}
-
 // ingestService is one as the chart makes it.
 func ingestService(release, name string) *corev1.Service {
-	metadata := released(release, name)
-	metadata.Annotations = map[string]string{"reroll.dev/cluster": "east"}
+	metadata := metav1.ObjectMeta{
+		Namespace: "ops", Name: name, Annotations: map[string]string{"reroll.dev/cluster": "east"},
+		Labels: map[string]string{"app.kubernetes.io/part-of": "reroll", "app.kubernetes.io/instance": release},
+	}
 	return &corev1.Service{ObjectMeta: metadata, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.50", Ports: []corev1.ServicePort{{Name: "ingest", Port: 9443}},
 	}}

@@ -70,7 +70,10 @@ func vaultClass() *metav1.PartialObjectMetadata {
 
 func podStatusOf(t *testing.T, name, class string, generation int64, second int, objects ...any) *unstructured.Unstructured {
 	t.Helper()
-	u := parsed(t, podStatusJSON)
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON([]byte(podStatusJSON)); err != nil {
+		t.Fatal(err)
+	}
 	u.SetName(name)
 	u.SetUID("")
 	u.SetGeneration(generation)
@@ -212,15 +215,6 @@ const podStatusJSON = `{"apiVersion":"secrets-store.csi.x-k8s.io/v1","kind":"Sec
 {"manager":"secrets-store-csi-driver","operation":"Update","time":"2026-01-02T12:00:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{},"f:status":{"f:objects":{}}}},
 {"manager":"labeler","operation":"Update","time":"2026-01-02T12:00:09Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{}}}}]},
 "status":{"secretProviderClassName":"vault","podName":"web-0","mounted":true,"objects":[{"id":"db","version":"v2"},{"id":"api/key","version":"v7"}]}}`
-
-func parsed(t testing.TB, text string) *unstructured.Unstructured {
-	t.Helper()
-	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
 
 func FuzzReadPodStatus(f *testing.F) {
 	f.Add([]byte(podStatusJSON))

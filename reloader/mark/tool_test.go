@@ -60,18 +60,11 @@ func deployment(of ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	return d
 }
 
-// behind adds a variable behind those that are there, and ahead one before them, where a merge puts what is new.
+// behind adds a variable behind those that are there.
 func behind(container int, name, value string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		c := &d.Spec.Template.Spec.Containers[container]
 		c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
-	}
-}
-
-func ahead(container int, name, value string) func(*appsv1.Deployment) {
-	return func(d *appsv1.Deployment) {
-		c := &d.Spec.Template.Spec.Containers[container]
-		c.Env = slices.Insert(c.Env, 0, corev1.EnvVar{Name: name, Value: value})
 	}
 }
 
@@ -133,6 +126,10 @@ func TestTools(t *testing.T) {
 			}
 		}
 	}
+	ahead := func(d *appsv1.Deployment) { // where a merge puts what is new
+		c := &d.Spec.Template.Spec.Containers[1]
+		c.Env = slices.Insert(c.Env, 0, corev1.EnvVar{Name: "STAKATER_C_CONFIGMAP", Value: sum})
+	}
 	longest, tooLong := strings.Repeat("a", 43), strings.Repeat("a", 44)
 	for name, c := range map[string]struct {
 		reason    string
@@ -146,7 +143,7 @@ func TestTools(t *testing.T) {
 		"variable, current":             {"nothing changes", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(1, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable, own":                 {"somebody's own value stays", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable, from elsewhere":      {"the API server would refuse a value next to it", mark.EnvVars, edits{fieldRef}, edits{fieldRef}, []mark.Entry{entry(cm("c"), sum, 0)}},
-		"variable in another container": {"only the container that uses the config counts", mark.EnvVars, edits{behind(0, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(0, "STAKATER_C_CONFIGMAP", sum), ahead(1, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{entry(cm("c"), sum, 0)}},
+		"variable in another container": {"only the container that uses the config counts", mark.EnvVars, edits{behind(0, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(0, "STAKATER_C_CONFIGMAP", sum), ahead}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable, shared":              {"the newest counts", mark.EnvVars, nil, edits{behind(0, "STAKATER_A_B_SECRET", other)}, []mark.Entry{entry(sec("a.b"), other, 0), entry(sec("a-b"), sum, time.Second)}},
 		"variable, shared at one time":  {"the first by name counts", mark.EnvVars, nil, edits{behind(0, "STAKATER_A_B_SECRET", sum)}, []mark.Entry{entry(sec("a-b"), sum, 0), entry(sec("a.b"), other, 0)}},
 		"variable without a hash":       {"content without a hash has no mark, and neither has that of another cluster", mark.EnvVars, nil, nil, []mark.Entry{entry(cm("c"), "", 0), entry(reloader.Config{Cluster: "east", Kind: reloader.ConfigMap, Namespace: "ns", Name: "c"}, sum, 0)}},

@@ -45,26 +45,27 @@ func open(t testing.TB, o Options) *Queue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closeQueue(t, q) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), waitTime)
+		defer cancel()
+		if err := q.Close(ctx); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
 	return q
 }
 
-func closeQueue(t testing.TB, q *Queue) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), waitTime)
-	defer cancel()
-	if err := q.Close(ctx); err != nil {
-		t.Errorf("close: %v", err)
-	}
-}
-
 // external starts a server on a loopback port; port -1 picks one. The options may be changed by adjust.
-func external(t testing.TB, dir string, port int, adjust func(*server.Options)) *server.Server {
+func external(t testing.TB, dir string, at int, adjust func(*server.Options)) *server.Server {
 	t.Helper()
-	if port == -1 {
-		port = freePort(t) // to which it can come back
+	if at == -1 {
+		free, err := port.Free(1) // to which it can come back
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = free[0]
 	}
-	o := &server.Options{Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir, JetStreamMaxStore: 1 << 30}
+	o := &server.Options{Host: "127.0.0.1", Port: at, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir, JetStreamMaxStore: 1 << 30}
 	if adjust != nil {
 		adjust(o)
 	}
@@ -179,13 +180,3 @@ func (c *consuming) end(t testing.TB) {
 }
 
 func acknowledge(d Delivery) { d.Ack() }
-
-// freePort returns a port of the loopback address that nobody listens on.
-func freePort(t testing.TB) int {
-	t.Helper()
-	ports, err := port.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ports[0]
-}

@@ -103,7 +103,7 @@ func commandTables(all []*cobra.Command) string {
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", " + name
 		}
-		if value := strings.Trim(defaultOf(f), "`"); value != "" && value != "false" && value != "[]" {
+		if value := f.DefValue; value != "" && value != "false" && value != "[]" {
 			name += "=" + value
 		}
 		return "`" + name + "`"
@@ -128,10 +128,3 @@ func commandTables(all []*cobra.Command) string {
 
 // cell keeps a text inside its cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
-
-func defaultOf(f *pflag.Flag) string {
-	if f.DefValue == "" || f.DefValue == "[]" {
-		return ""
-	}
-	return "`" + f.DefValue + "`"
-}

@@ -90,14 +90,6 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// answering returns a server that answers everything with the same.
-func answering(status int, body string) *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body) // who has gone needs nothing
-	}))
-}
-
 // FuzzAnswers has a server answer anything. Whatever a terminal obeys is kept from people.
 func FuzzAnswers(f *testing.F) {
 	f.Add("get workloads", "", 200, `{"items":[{"cluster":"local","workload":{"kind":"Deployment","namespace":"shop","name":"cart\u001b[31m"}}],"continue":""}`)
@@ -114,7 +106,10 @@ func FuzzAnswers(f *testing.F) {
 		if flag != "" && !strings.HasPrefix(flag, "-o") {
 			return // this is about formats
 		}
-		server := answering(status, body)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body) // who has gone needs nothing
+		}))
 		defer server.Close()
 		args := append(strings.Fields(command), "--server", server.URL)
 		if flag != "" {
