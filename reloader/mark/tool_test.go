@@ -137,11 +137,8 @@ func TestTools(t *testing.T) {
 		has, want edits
 		of        []mark.Entry
 	}{
-		"variable, no env":              {"in the first container, which carries what is only named", mark.EnvVars, nil, edits{behind(0, "STAKATER_NAMED_SECRET", sum)}, []mark.Entry{entry(sec("named"), sum, 0)}},
 		"variable outside containers":   {"a pull secret is carried by the first", mark.EnvVars, edits{refersTo("pull")}, edits{refersTo("pull"), behind(0, "STAKATER_PULL_SECRET", sum)}, []mark.Entry{entry(sec("pull"), sum, 0)}},
 		"variable, replaced":            {"in place, so that the order of variables stays", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum), behind(1, "Z", "9")}, edits{behind(1, "STAKATER_C_CONFIGMAP", other), behind(1, "Z", "9")}, []mark.Entry{entry(cm("c"), other, 0)}},
-		"variable, current":             {"nothing changes", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(1, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{entry(cm("c"), sum, 0)}},
-		"variable, own":                 {"somebody's own value stays", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, edits{behind(1, "STAKATER_C_CONFIGMAP", "my own")}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable, from elsewhere":      {"the API server would refuse a value next to it", mark.EnvVars, edits{fieldRef}, edits{fieldRef}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable in another container": {"only the container that uses the config counts", mark.EnvVars, edits{behind(0, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(0, "STAKATER_C_CONFIGMAP", sum), ahead}, []mark.Entry{entry(cm("c"), sum, 0)}},
 		"variable, shared":              {"the newest counts", mark.EnvVars, nil, edits{behind(0, "STAKATER_A_B_SECRET", other)}, []mark.Entry{entry(sec("a.b"), other, 0), entry(sec("a-b"), sum, time.Second)}},
@@ -150,7 +147,6 @@ func TestTools(t *testing.T) {
 		"variable, gone":                {"the mark goes, and the others keep their order", mark.EnvVars, edits{behind(1, "STAKATER_C_CONFIGMAP", sum), behind(1, "Z", "9"), behind(0, "STAKATER_C_CONFIGMAP", sum)}, edits{behind(1, "Z", "9"), behind(0, "STAKATER_C_CONFIGMAP", sum)}, []mark.Entry{gone(cm("c"), 0)}},
 		"variables, gone":               {"all of them", mark.EnvVars, edits{behind(0, "STAKATER_X_SECRET", sum), behind(0, "M", "1"), behind(0, "STAKATER_Y_SECRET", other)}, edits{behind(0, "M", "1")}, []mark.Entry{gone(sec("x"), 0), gone(sec("y"), 0)}},
 
-		"annotation, several":           {"the newest counts", mark.Annotations, nil, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(sec("s"), other, 0), entry(cm("c"), sum, time.Minute)}},
 		"annotation, current":           {"nothing is written, also if the time would differ", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(cm("c"), sum, "second")}, []mark.Entry{entry(cm("c"), sum, -time.Hour)}},
 		"annotation, newest is current": {"the other one is still to be written", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(sec("s"), other, "first")}, []mark.Entry{entry(cm("c"), sum, -time.Hour), entry(sec("s"), other, 0)}},
 		"annotation, gone":              {"the hash of nothing", mark.Annotations, edits{from(cm("c"), sum, "second")}, edits{from(cm("c"), mark.DeletedValue, "second")}, []mark.Entry{gone(cm("c"), 0)}},
