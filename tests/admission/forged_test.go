@@ -39,7 +39,8 @@ func (s *site) path() string {
 func (s *site) forged(namespace, config string) []byte {
 	s.T.Helper()
 	object := func(image string) []byte {
-		raw, err := yaml.YAMLToJSON([]byte(stored(manifest(s.NS, "forged", config, image, auto))))
+		stored := strings.Replace(manifest(s.NS, "forged", config, image, auto), "metadata:\n", "metadata:\n  uid: 8a5f1a57-93f8-4d0e-a5a5-5b1c4d2f6c11\n", 1)
+		raw, err := yaml.YAMLToJSON([]byte(stored))
 		s.Must(err)
 		return raw
 	}
@@ -53,11 +54,6 @@ func (s *site) forged(namespace, config string) []byte {
 	body, err := json.Marshal(review)
 	s.Must(err)
 	return body
-}
-
-// stored returns a manifest with what the API server adds to it.
-func stored(manifest string) string {
-	return strings.Replace(manifest, "metadata:\n", "metadata:\n  uid: 8a5f1a57-93f8-4d0e-a5a5-5b1c4d2f6c11\n", 1)
 }
 
 // stranger is a client of the port that trusts the webhook's certificate, and has none of its own.

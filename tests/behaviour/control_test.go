@@ -50,7 +50,7 @@ func (s *site) request(value string) {
 	s.Kubectl("annotate", "deployment/web", "--overwrite", "reroll.dev/requested="+value)
 }
 
-// control makes the ConfigMap reroll-control with a document, amend writes another one into it, and thaw deletes it.
+// control makes the ConfigMap reroll-control with a document, and amend writes another one into it.
 func (s *site) control(document string) {
 	s.T.Helper()
 	s.Kubectl("--namespace=default", "create", "configmap", "reroll-control", "--from-literal=control.yaml="+document)
@@ -59,11 +59,6 @@ func (s *site) control(document string) {
 func (s *site) amend(document string) {
 	s.T.Helper()
 	s.Kubectl("--namespace=default", "patch", "configmap", "reroll-control", "-p", fmt.Sprintf(`{"data":{"control.yaml":%q}}`, document))
-}
-
-func (s *site) thaw() {
-	s.T.Helper()
-	s.Kubectl("--namespace=default", "delete", "configmap", "reroll-control")
 }
 
 // edit changes the config that the workload uses.
@@ -121,7 +116,7 @@ func TestFreeze(t *testing.T) {
 		return err == nil && strings.Contains(fmt.Sprint(page), "frezze")
 	})
 	s.stays(1)
-	s.thaw()
+	s.Kubectl("--namespace=default", "delete", "configmap", "reroll-control")
 	s.rolled(2)
 }
 

@@ -159,12 +159,9 @@ func TestDeploys(t *testing.T) {
 		s.Quiet()
 		s.changed("web", deploys[name].changes)
 	})
-	restart(t)
+	(&line.Room{T: t, Line: shared}).Restart()
 	each("in the next process", func(s *room, name string) { s.next("web", deploys[name].changes) })
 }
-
-// restart ends the process in order and starts the next one.
-func restart(t *testing.T) { (&line.Room{T: t, Line: shared}).Restart() }
 
 // next fails the test unless a Deployment whose template has changed n times is done with that, and rolls once for the next edit.
 func (s *room) next(name string, n int) {

@@ -71,15 +71,9 @@ func TestBinaryWorksWithItsRights(t *testing.T) {
 	}
 }
 
-// optIn has every workload of the shop ask to be rolled for both configs.
-func optIn(t *testing.T, cluster *rig.Cluster) {
-	t.Helper()
+func (c binaryCase) run(t *testing.T, cluster *rig.Cluster) {
 	cluster.MustKubectl(t, "annotate", "--namespace=shop", "deployments,statefulsets,daemonsets,cronjobs,jobs", "--all",
 		"configmap.reloader.stakater.com/reload=prices", "secret.reloader.stakater.com/reload=password")
-}
-
-func (c binaryCase) run(t *testing.T, cluster *rig.Cluster) {
-	optIn(t, cluster)
 	if c.prepare != nil {
 		c.prepare(t, cluster)
 	}
@@ -143,14 +137,6 @@ func (r *released) waitRolls(t *testing.T, kinds []string, n int) {
 		}
 		t.Fatal(err)
 	}
-}
-
-// contentOf is the field in which somebody writes the content of a config.
-func contentOf(what string) string {
-	if strings.HasPrefix(what, "secrets/") {
-		return "stringData"
-	}
-	return "data"
 }
 
 // expectKept: marks that somebody drops with a new image are there again before the API server has stored the workload.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,15 +185,11 @@ func (p *program) configure(t *testing.T, of runner, objects []runtime.Object, i
 // change writes a config of the shop, and posts the audit event of it to anyone who takes any.
 func (r *released) change(t *testing.T, cluster *rig.Cluster, what, content string) {
 	t.Helper()
-	cluster.MustKubectl(t, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":%q}}`, contentOf(what), content))
-	if r.ingest != "" {
-		r.tell(t, cluster, what)
+	field := map[string]string{"configmaps": "data", "secrets": "stringData"}[path.Dir(what)]
+	cluster.MustKubectl(t, "patch", what, "--namespace=shop", "--type=merge", fmt.Sprintf(`--patch={%q:{"eu":%q}}`, field, content))
+	if r.ingest == "" {
+		return
 	}
-}
-
-// tell posts the audit event of a write.
-func (r *released) tell(t *testing.T, cluster *rig.Cluster, what string) {
-	t.Helper()
 	client, scheme := http.DefaultClient, "http://"
 	if r.certified {
 		client, scheme = ingestClient(t, cluster, r.cluster), "https://"

@@ -83,17 +83,6 @@ func TestValuesAccepted(t *testing.T) {
 	}
 }
 
-func readYAML(t *testing.T, file string, into any) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(text, into); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-}
-
 // keys are the properties of a part of values.schema.json.
 type keys struct {
 	Properties           map[string]keys `json:"properties"`
@@ -108,7 +97,9 @@ func TestSchemaHasTheValues(t *testing.T) {
 	text, err := os.ReadFile(chart + "/values.schema.json")
 	line.Must(t, err)
 	line.Must(t, json.Unmarshal(text, &schema))
-	readYAML(t, chart+"/values.yaml", &values)
+	text, err = os.ReadFile(chart + "/values.yaml")
+	line.Must(t, err)
+	line.Must(t, yaml.UnmarshalStrict(text, &values))
 	delete(schema.Properties, "enabled") // of a parent chart, as is global
 	delete(schema.Properties, "global")
 	compareKeys(t, "values", schema, values)

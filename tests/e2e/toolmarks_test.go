@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +59,12 @@ func TestToolMarks(t *testing.T) {
 		r.Edit("settings", value)
 		rolled("")
 		for name := range asking {
-			foreign := slices.DeleteFunc(marks(r, name), func(mark string) bool {
+			template := r.Deployment(name).Spec.Template
+			marks := slices.Collect(maps.Keys(template.Annotations))
+			for _, v := range template.Spec.Containers[0].Env {
+				marks = append(marks, v.Name)
+			}
+			foreign := slices.DeleteFunc(marks, func(mark string) bool {
 				return strings.HasPrefix(mark, "reroll.dev/") || strings.HasPrefix(mark, "REROLL_")
 			})
 			if own := step == 0 || name == "own"; own != (len(foreign) == 0) {
@@ -66,17 +72,4 @@ func TestToolMarks(t *testing.T) {
 			}
 		}
 	}
-}
-
-// marks returns the names of the annotations and variables of a Deployment's template.
-func marks(r *line.Room, name string) (names []string) {
-	r.T.Helper()
-	template := r.Deployment(name).Spec.Template
-	for key := range template.Annotations {
-		names = append(names, key)
-	}
-	for _, v := range template.Spec.Containers[0].Env {
-		names = append(names, v.Name)
-	}
-	return names
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/tests/kube"
@@ -59,15 +58,6 @@ func startCluster(ctx context.Context, t *testing.T, name string, h *hub) *clust
 	c.Room = &line.Room{T: t, Line: l, NS: namespace}
 	c.deploy("sentinel", map[string]string{"reloader.stakater.com/auto": "true"})
 	return c
-}
-
-// offer creates a ConfigMap with annotations.
-func (c *cluster) offer(name string, annotations map[string]string) {
-	c.T.Helper()
-	_, err := c.Client().CoreV1().ConfigMaps(namespace).Create(c.Ctx(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}, Data: map[string]string{"k": "0"},
-	}, metav1.CreateOptions{})
-	c.Must(err)
 }
 
 // deploy creates a Deployment that refers to a ConfigMap of the same name, which it creates unless it is there, and waits for its baseline.

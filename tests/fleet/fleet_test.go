@@ -35,7 +35,8 @@ func TestFleet(t *testing.T) {
 		fleet[name] = startCluster(ctx, t, name, h)
 	}
 	owner, away, near := fleet["c1"], fleet["c2"], fleet["c3"]
-	owner.offer("flags", map[string]string{"reroll.dev/followers": "c2, c3"})
+	owner.Config("flags", "0")
+	owner.Kubectl("annotate", "configmap/flags", "reroll.dev/followers=c2, c3")
 	for i := range followers {
 		away.deploy(fmt.Sprint("follower-", i), following)
 	}

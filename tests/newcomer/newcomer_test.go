@@ -102,9 +102,11 @@ func (d *desk) await(ref string, right func(said) bool) (s said) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, time.Minute)
 	defer cancel()
-	err := poll(ctx, func() bool {
-		s = d.explain(ref)
-		return right(s)
+	err := line.Poll(ctx, func(context.Context) error {
+		if s = d.explain(ref); !right(s) {
+			return errors.New("not yet")
+		}
+		return nil
 	})
 	if err != nil {
 		d.t.Errorf("explain %s: %+v", ref, s)
@@ -126,15 +128,6 @@ func (d *desk) try(command string) {
 	if err != nil && !answered && !follows {
 		d.t.Errorf("%s: %v: %s", command, err, stderr.String())
 	}
-}
-
-func poll(ctx context.Context, done func() bool) error {
-	return line.Poll(ctx, func(context.Context) error {
-		if !done() {
-			return errors.New("not yet")
-		}
-		return nil
-	})
 }
 
 func (f fault) ref(namespace string) string { return namespace + "/" + cmp.Or(f.ask, "Deployment/web") }

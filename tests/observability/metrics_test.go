@@ -160,26 +160,15 @@ func scrape(ctx context.Context, l *line.Line) (exposed, error) {
 	if _, err := l.Kube.Client().CoreV1().ConfigMaps("default").Create(ctx, noise, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
-	texts, err := answers(ctx, l)
 	there := exposed{}
-	for job, text := range texts {
-		there.read(text, prefixes[job])
-	}
-	return there, err
-}
-
-// prefixes are those of the metrics that count, by job.
-var prefixes = map[string]string{"apiserver": "apiserver_audit_"}
-
-// answers returns what each process answers to Prometheus, by job.
-func answers(ctx context.Context, l *line.Line) (texts map[string]string, err error) {
-	texts = map[string]string{}
-	for job, process := range map[string]*line.Reroll{"ingest": l.Ingest, "dispatch": l.Dispatch, "api": l.Reroll} {
-		if texts[job], err = process.Metrics(ctx); err != nil {
+	for _, process := range []*line.Reroll{l.Ingest, l.Dispatch, l.Reroll} {
+		text, err := process.Metrics(ctx)
+		if err != nil {
 			return nil, err
 		}
+		there.read(text, "")
 	}
 	text, err := l.Kube.Client().CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
-	texts["apiserver"] = string(text)
-	return texts, err
+	there.read(string(text), "apiserver_audit_")
+	return there, err
 }

@@ -66,7 +66,7 @@ func Run(ctx context.Context, t testing.TB, s Scenario, w World) {
 	}
 	r.settle(ctx, "given", nil)
 	for i, step := range s.Steps {
-		r.take(ctx, stepName(i), step)
+		r.take(ctx, fmt.Sprintf("step %d", i+1), step)
 	}
 	for _, m := range s.Marks {
 		template, err := w.Template(ctx, m.Workload)
@@ -77,8 +77,6 @@ func Run(ctx context.Context, t testing.TB, s Scenario, w World) {
 		}
 	}
 }
-
-func stepName(i int) string { return fmt.Sprintf("step %d", i+1) }
 
 // runner is one run of a scenario.
 type runner struct {

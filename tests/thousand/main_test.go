@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,9 +60,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 		return true
 	}
 }
-
-// about returns a random time whose mean is d.
-func about(d time.Duration) time.Duration { return time.Duration(rand.ExpFloat64() * float64(d)) }
 
 // world is a hub with its API, the NATS that all members share, each with an account of its own, and an observer of the hub.
 type world struct {

@@ -152,7 +152,7 @@ func (m *member) report(ctx context.Context) error {
 
 // work has configs change until ctx ends.
 func (m *member) work(ctx context.Context) error {
-	for pause(ctx, about(eventEvery)) {
+	for pause(ctx, time.Duration(rand.ExpFloat64()*float64(eventEvery))) {
 		times := 1
 		if rand.IntN(burst+1) == 0 {
 			times = burst

@@ -66,7 +66,8 @@ func TestTenant(t *testing.T) {
 		return nil
 	})
 	s.round()
-	s.restart()
+	s.remember()
+	s.room(placeOf(0)).Restart()
 	s.round()
 	stop()
 	line.Must(s.t, <-failure)
@@ -87,13 +88,6 @@ func (s *site) round() {
 	s.t.Helper()
 	s.editAll()
 	line.Must(s.t, s.rolls.Wait(s.t.Context(), "team-", ordinary, s.edits))
-}
-
-// restart ends the process in order, and returns when the next one is ready.
-func (s *site) restart() {
-	s.t.Helper()
-	s.remember()
-	s.room(placeOf(0)).Restart()
 }
 
 // remember takes down how much memory the process has had resident at most.

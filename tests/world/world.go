@@ -180,7 +180,9 @@ func (w *World) Patch(ctx context.Context, ref scenario.Ref, as types.PatchType,
 			return err
 		}
 		if before != nil && as == types.MergePatchType {
-			if body, err = of(body, before.GetResourceVersion()); err != nil {
+			// The patch is taken only by an object of this resource version.
+			body, err = jsonpatch.MergeMergePatches(body, fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q}}`, before.GetResourceVersion()))
+			if err != nil {
 				return err
 			}
 		}
@@ -193,11 +195,6 @@ func (w *World) Patch(ctx context.Context, ref scenario.Ref, as types.PatchType,
 
 // busy is how often a write of a workload is tried that others write as well.
 var busy = wait.Backoff{Steps: 50, Duration: 10 * time.Millisecond, Jitter: 0.5}
-
-// of returns a merge patch that is taken only by an object of that resource version.
-func of(patch []byte, resourceVersion string) ([]byte, error) {
-	return jsonpatch.MergeMergePatches(patch, fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q}}`, resourceVersion))
-}
 
 // PatchStatus patches the status of an object.
 func (w *World) PatchStatus(ctx context.Context, ref scenario.Ref, as types.PatchType, body []byte) error {

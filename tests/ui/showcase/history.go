@@ -79,7 +79,7 @@ func by(c *reloader.Change, users ...string) {
 // dependents are the apps that depend on what was changed.
 func dependents(c reloader.Change) (found []app) {
 	for _, a := range apps {
-		if a.cluster == c.Cluster && asksFor(a, c.Config) {
+		if a.cluster == c.Cluster && slices.ContainsFunc(a.configs, func(name string) bool { return config(a.namespace, name) == c.Config }) {
 			found = append(found, a)
 		}
 	}
@@ -96,15 +96,6 @@ func candidate(user string, at time.Time, sure bool) reloader.Candidate {
 		Actor: reloader.Actor{User: user, UserAgent: agent, SourceIP: "10.4.0.17", FieldManager: manager},
 		Verb:  reloader.VerbPatch, AuditID: "audit-" + user, Time: at, Sure: sure,
 	}
-}
-
-func asksFor(a app, c reloader.Config) bool {
-	for _, name := range a.configs {
-		if config(a.namespace, name) == c {
-			return true
-		}
-	}
-	return false
 }
 
 // reload is how a change rolled one app.

@@ -83,10 +83,6 @@ func (f *Fleet) newest(cluster string, of reloader.Config) *reloader.Change {
 // opening is when the windows of the fleet open next: some hours from now. It is on the hour, as its schedule is.
 func (f *Fleet) opening() time.Time { return f.Now.UTC().Truncate(time.Hour).Add(4 * time.Hour) }
 
-func (f *Fleet) schedule() string {
-	return fmt.Sprintf("CRON_TZ=UTC 0 %d * * * 4h", f.opening().Hour())
-}
-
 func (f *Fleet) thaw() time.Time { return f.Now.Add(50 * time.Hour) }
 
 func (f *Fleet) clusters() []reloader.ClusterStatus {
@@ -111,7 +107,7 @@ func (f *Fleet) clusters() []reloader.ClusterStatus {
 	us.Held = map[reloader.Reason]int{reloader.ReasonFlapping: 1}
 	us.Pauses = []reloader.Pause{{Namespace: "platform", Selector: "app=gateway", Until: f.Now.Add(90 * time.Minute), Reason: "Certificate rotation, see #4312.", By: "bob@example.com"}}
 	staging.Freeze = &reloader.Pause{Reason: loadTest, Until: f.thaw(), By: "dana@example.com"}
-	staging.Windows = []reloader.Window{{Schedule: f.schedule(), Next: f.opening()}}
+	staging.Windows = []reloader.Window{{Schedule: fmt.Sprintf("CRON_TZ=UTC 0 %d * * * 4h", f.opening().Hour()), Next: f.opening()}}
 	staging.Held = map[reloader.Reason]int{reloader.ReasonFrozen: 1}
 	fleet := []reloader.ClusterStatus{eu, us, staging}
 	for i, c := range fleet {

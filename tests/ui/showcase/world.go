@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -114,12 +115,7 @@ var keyNames = map[string][]string{
 func issued(c reloader.Config) bool { return keyNames[c.Name][0] == "tls.crt" }
 
 func config(namespace, name string) reloader.Config {
-	var kind, rest string
-	for i := range name {
-		if name[i] == '/' {
-			kind, rest = name[:i], name[i+1:]
-		}
-	}
+	kind, rest, _ := strings.Cut(name, "/")
 	kinds := map[string]reloader.ConfigKind{"cm": reloader.ConfigMap, "secret": reloader.Secret, "provider": reloader.SecretProviderClass}
 	return reloader.Config{Kind: kinds[kind], Namespace: namespace, Name: rest}
 }
