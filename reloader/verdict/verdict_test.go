@@ -55,12 +55,6 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		next    string
 	}{
 		"no annotation": {state: NotOptedIn, message: "shop/Deployment/web is not opted in", next: "kubectl -n shop annotate deployment/web reroll.dev/auto=true"},
-		"name misspelt": {
-			record: func(r *reloader.WorkloadRecord) {
-				r.Missing = []reloader.Missing{{Config: secret, Meant: "api-password, which the pod template uses"}}
-			},
-			state: MissingConfig, message: "Secret shop/api-pasword does not exist. Did you mean api-password, which the pod template uses?", next: "kubectl -n shop edit deployment/web",
-		},
 		"a pattern of another grammar": {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Edges = nil
@@ -113,8 +107,7 @@ func TestFaultsOfNewcomers(t *testing.T) {
 		"reload failed":         {record: hold(reloader.ReasonReloadFailed, "pod web-1: answered with status 500", time.Time{}), state: Failed, message: "could not reload in its running pods", next: "reroll retry shop/Deployment/web"},
 		"reloaded": {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].How = "http", reloader.ReasonVerified }, state: UpToDate, message: "runs with the newest content: it reloaded in its running pods without a restart, and each pod proved that (Secret shop/api-pasword, 2026-11-21 12:00:00 UTC). " +
 			"A change of Secret shop/api-pasword would reach its running pods without a restart (strategy http)."},
-		"restarts":           {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].Restarts = "exec", "it is used as env" }, state: UpToDate, message: "A change of Secret shop/api-pasword would restart its pods: it is used as env."},
-		"paused by operator": {record: hold(reloader.ReasonPausedByOperator, "sale", now.Add(time.Hour)), state: Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: "reroll resume -n shop"},
+		"restarts": {record: func(r *reloader.WorkloadRecord) { r.Strategy, r.Edges[0].Restarts = "exec", "it is used as env" }, state: UpToDate, message: "A change of Secret shop/api-pasword would restart its pods: it is used as env."},
 		"frozen by what cannot be read": {
 			record: hold(reloader.ReasonFrozen, "ConfigMap reroll-control cannot be read", time.Time{}), status: unread,
 			state: Frozen, message: "ConfigMap reroll-control cannot be read, so everything is frozen: line 1: unknown key.", next: "kubectl -n ops edit configmap reroll-control",
@@ -124,12 +117,9 @@ func TestFaultsOfNewcomers(t *testing.T) {
 			status: &reloader.ClusterStatus{Backlog: reloader.Backlog{Pauses: []reloader.Pause{{Namespace: "other", Until: now.Add(time.Hour)}, {Selector: "app=web", Until: now.Add(time.Hour)}}}},
 			state:  Held, message: "held back by a pause in reroll-control: sale. It continues at 2026-11-21 13:00:00 UTC.", next: `reroll resume -A -l 'app=web'`,
 		},
-		"outside the window":  {record: hold(reloader.ReasonOutsideWindow, "", now.Add(time.Hour)), state: Held, message: "no maintenance window is open; the next one opens at 2026-11-21 13:00:00 UTC", next: "reroll reload shop/Deployment/web"},
 		"flapping":            {record: hold(reloader.ReasonFlapping, "", now.Add(time.Hour)), state: Held, message: "its config keeps changing", next: "reroll get reloads"},
 		"pods wait for a key": {record: hold(reloader.ReasonMissingConfig, "no pod starts without Secret/shop/gone", time.Time{}), state: MissingConfig, message: "The workload waits: no pod starts without Secret/shop/gone."},
-		"Deployment paused":   {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyPaused), state: NotRolledOut, message: "spec.paused", next: "kubectl -n shop rollout resume deployment/web"},
 		"scaled to zero":      {record: rollout(reloader.ReasonWaitingForOperator, workload.WhyEmpty), state: UpToDate, message: "No pod runs: the workload has no replicas. The next pods start with the newest content"},
-		"pods do not start":   {record: rollout(reloader.ReasonStalled, "its progress deadline is exceeded"), state: Stalled, message: "its progress deadline is exceeded", next: "kubectl -n shop describe deployment/web"},
 		"undone": {
 			record: func(r *reloader.WorkloadRecord) {
 				r.Rollout = &reloader.Rollout{Result: reloader.ReasonOvertaken, StartedAt: now, EndedAt: now, Undone: true}

@@ -41,7 +41,7 @@ const (
 	edit    = "kubectl -n $NAMESPACE patch configmap app --patch '{\"data\":{\"level\":\"debug\"}}'\n"
 )
 
-// faults are mistakes that concern one workload, each of which reaches Reroll in its own way. TestFaultsOfNewcomers of package verdict has them all.
+// faults are mistakes that concern one workload, each of which reaches Reroll in its own way. TestFaultsOfNewcomers of package verdict has more.
 var faults = map[string]fault{
 	"no annotation": {
 		objects: app + deployment("", fromApp), then: edit, calm: true,
