@@ -44,12 +44,6 @@ func TestUpdate(t *testing.T) {
 		reason                string
 		before, after, expect deployment
 	}{
-		"replaced": {
-			"everything is there again as it was, also if it is out of date",
-			wasOld,
-			deployment{opted: auto},
-			wasOld,
-		},
 		"a mark in the middle": {
 			"the order of variables is part of the template",
 			with(wasOld, func(d *deployment) { d.env = env("A", "1", configVar, old, "B", "2") }),

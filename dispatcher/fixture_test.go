@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -147,22 +146,6 @@ func webNamed(name string) reloader.WorkloadRef {
 	ref := webRef
 	ref.Name = name
 	return ref
-}
-
-// copyOf returns web as it is.
-func (w *world) copyOf() *appsv1.Deployment {
-	w.t.Helper()
-	obj, ok := w.read(web)
-	if !ok {
-		w.t.Fatal("web is gone")
-	}
-	return obj.DeepCopyObject().(*appsv1.Deployment)
-}
-
-// undo rolls web back to the template of an earlier copy.
-func (w *world) undo(to *appsv1.Deployment) {
-	w.t.Helper()
-	w.must(w.cluster.undo(bob, web, &to.Spec.Template))
 }
 
 var errLost = errors.New("connection lost")

@@ -271,7 +271,11 @@ func (m *model) blind(suffix string) {
 // undo keeps the workload as it is, or brings one back that was kept. A rollback over a roll that is not on record says nothing of it any more.
 func (m *model) undo() {
 	if len(m.copies) == 0 || m.random.IntN(2) == 0 {
-		m.copies = append(m.copies, m.copyOf())
+		obj, ok := m.read(web)
+		if !ok {
+			m.t.Fatal("web is gone")
+		}
+		m.copies = append(m.copies, obj.DeepCopyObject().(*appsv1.Deployment))
 		return
 	}
 	if m.deaf {
@@ -279,7 +283,7 @@ func (m *model) undo() {
 	}
 	m.did("somebody rolls back")
 	m.undone++
-	m.world.undo(m.copies[m.random.IntN(len(m.copies))])
+	m.must(m.cluster.undo(bob, web, &m.copies[m.random.IntN(len(m.copies))].Spec.Template))
 }
 
 // lose has records be lost from now on, or stored again.

@@ -160,7 +160,6 @@ func TestWho(t *testing.T) {
 		act  func(w *world)
 		want string
 	}{
-		"one writer": {func(w *world) { w.edit(alice, app, "2") }, "alice true"},
 		"nobody generates a name that was there before": {func(w *world) {
 			w.stream.hold()
 			w.must(w.delete(alice, app))

@@ -100,16 +100,13 @@ func TestBarrierWaits(t *testing.T) {
 	}
 	close(end)
 	all.Wait()
-	short := barrier(func(ctx context.Context, _ string) Outlook {
+	short := func(ctx context.Context, _ string) Outlook {
 		if <-ctx.Done(); !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			t.Error(ctx.Err())
 		}
 		return Outlook{Pending: []string{"x"}}
-	})
-	r := httptest.NewRequest("GET", "/barrier?namespace=shop&wait=1ms", nil)
-	r.Host, r.RemoteAddr = "127.0.0.1:9090", "127.0.0.1:4711"
-	w := httptest.NewRecorder()
-	if short.ServeHTTP(w, r); w.Code != http.StatusConflict {
+	}
+	if w := ask(short, "/barrier?namespace=shop&wait=1ms", nil); w.Code != http.StatusConflict {
 		t.Errorf("got %d", w.Code)
 	}
 }

@@ -48,12 +48,10 @@ func TestDecide(t *testing.T) {
 		rule   string
 		reason reloader.Reason
 	}{
-		"changed":                             {func(*plan.Case) {}, plan.Roll, "roll", reloader.ReasonReloaded},
 		"no pods asked for":                   {func(c *plan.Case) { c.Pods = nil }, plan.Ask, "podsNewer", ""},
 		"a pod started after":                 {func(c *plan.Case) { c.Pods = podStarted(21) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
 		"a pod that waits has read nothing":   {func(c *plan.Case) { c.Pods = waiting }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
 		"a pod that has ended does not count": {func(c *plan.Case) { c.Pods.Of[0].Ended = true; c.Pods.Of = append(c.Pods.Of, podStarted(21).Of...) }, plan.Note, "podsNewer", reloader.ReasonPodsNewer},
-		"no pods":                             {func(c *plan.Case) { c.Pods = &workload.Pods{Known: true} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"unknown pods":                        {func(c *plan.Case) { c.Pods = &workload.Pods{} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"unread":                              {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "2"}, true }, plan.Ask, "unread", ""},
 		"unread and the same":                 {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "1"}, true }, plan.Nothing, "same", ""},

@@ -4,7 +4,6 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -106,7 +105,7 @@ func TestState(t *testing.T) {
 		"of another tool": {"a mark of a tool that does not ask says nothing", looks{annotations: collaborne, env: variable("STAKATER_APP_CONFIGMAP", sha("a=0"))}, State(reloader.ReasonBaseline), "collaborne"},
 		"who has marked": {
 			"the first that asks and has marked is believed",
-			looks{annotations: joined(stakater, collaborne), env: variable("_RELOADER_CONFIGMAP_APP", sha("a=1b=2"))},
+			looks{annotations: map[string]string{"reloader.stakater.com/auto": "true", "reloader.k8s.collaborne.com/configmap": "app"}, env: variable("_RELOADER_CONFIGMAP_APP", sha("a=1b=2"))},
 			State(reloader.ReasonAlreadyCurrent), "collaborne",
 		},
 		"sap's of versions": {
@@ -153,14 +152,6 @@ func TestState(t *testing.T) {
 
 // sapVersion is SHA-256 of configmap/shop/app/u-app.42 and a line feed.
 const sapVersion = "75e38de757ebfed39ad7b6f1489c81854f539a0992ef43cff604e67b920c4903"
-
-func joined(all ...map[string]string) map[string]string {
-	found := map[string]string{}
-	for _, m := range all {
-		maps.Copy(found, m)
-	}
-	return found
-}
 
 func TestFindings(t *testing.T) {
 	at := func(pairs ...string) map[string]string {

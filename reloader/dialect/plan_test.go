@@ -7,11 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/digest"
 )
 
 func TestPlan(t *testing.T) {
@@ -24,17 +22,11 @@ func TestPlan(t *testing.T) {
 		patterns           []string
 		problems           []string
 	}{
-		"nothing":       {reason: "not opted in"},
-		"foreign":       {reason: "other annotations opt in to nothing", workload: annotations{"a": "b", ignore: "true"}},
 		"switched off":  {reason: "false asks for nothing", workload: annotations{auto: "false", search: "false", cmAuto: "", cmList: " , "}},
 		"exclude alone": {reason: "excluding asks for nothing", workload: annotations{cmExclude: "c"}},
-		"auto":          {reason: "every reference in a container", workload: annotations{auto: "true"}, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
 		"excluded":      {reason: "left out, listed or referenced", workload: annotations{auto: "true", cmList: "z", cmExclude: "c,z"}, optedIn: true, exact: []reloader.Config{sec("s")}},
 		"literal":       {reason: "no pattern is needed", workload: annotations{secList: "a-1"}, optedIn: true, exact: []reloader.Config{sec("a-1")}},
 		"dots":          {reason: "a name and a pattern at once", workload: annotations{cmList: "my.app"}, optedIn: true, exact: []reloader.Config{cm("my.app")}, patterns: []string{"ConfigMap my.app"}},
-		"expression":    {reason: "a pattern alone", workload: annotations{cmList: "a.*, b+"}, optedIn: true, patterns: []string{"ConfigMap a.*", "ConfigMap b+"}},
-		"all":           {reason: "by the flag", autoReloadAll: true, optedIn: true, exact: []reloader.Config{cm("c"), sec("s")}},
-		"all but":       {reason: "opted out of one kind", autoReloadAll: true, workload: annotations{cmAuto: "false"}, optedIn: true, exact: []reloader.Config{sec("s")}},
 		"bad boolean":   {reason: "said once, although it is about two kinds", workload: annotations{auto: "yes"}, optedIn: true, problems: []string{auto + ` is "yes"; use "true" or "false"`}},
 		"bad search":    {reason: "exact values only", workload: annotations{search: "True"}, optedIn: true, problems: []string{search + ` is "True"; use "true" or "false"`}},
 		"bad item": {
@@ -143,30 +135,6 @@ func TestLimitsOfPlans(t *testing.T) {
 		plan := dialect.All(dialect.StakaterOptions{}).Compile(app(on, nil))
 		if problems := strings.Join(plan.Problems, "\n"); !strings.Contains(problems, problem) || len(plan.Names) > dialect.MaxConfigs || len(plan.Problems) > 33 {
 			t.Errorf("%d names, problems %.2000q, want %q", len(plan.Names), problems, problem)
-		}
-	}
-}
-
-func TestStakaterHash(t *testing.T) {
-	const empty = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
-	cases := map[string]struct {
-		reason  string
-		content digest.Content
-		want    string
-	}{
-		"two entries":   {"as the tool was seen to write", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"b": "3", "a": "1"}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
-		"empty":         {"SHA-1 of nothing", digest.OfConfigMap(&corev1.ConfigMap{}), empty},
-		"secret":        {"raw values, so the same as a ConfigMap's", digest.OfSecret(&corev1.Secret{Data: map[string][]byte{"a": []byte("1"), "b": []byte("3")}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
-		"one object":    {"id=version", digest.OfProviderClass("ns", "vault", map[string]string{"db": "v2"}), "4eef9e88acd4dd16902b700f2d24f9692658b0a6"},
-		"objects":       {"sorted as texts, the class's name among them", digest.OfProviderClass("ns", "vault", map[string]string{"db": "v2", "api/key": "v7", "Zone": "1"}), "c48ffee7d541a1b4a7161c8308a62961e276d0dd"},
-		"collision":     {"the tool's input is not injective, and its mark must be copied as it is", digest.OfConfigMap(&corev1.ConfigMap{Data: annotations{"a": "1;b=3"}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
-		"binary":        {"in base64, so that Mg== is hashed for 2", digest.OfConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"x": []byte("2")}}), "80d6dbcadfacbc689bb719f14ce9dc07cf69a1a8"},
-		"secret's type": {"is no content", digest.OfSecret(&corev1.Secret{Type: "Opaque", Data: map[string][]byte{"x": []byte("2")}}), "31852fecfab75f296caef2c8cf330de833eda546"},
-	}
-	d := dialect.Stakater(dialect.StakaterOptions{})
-	for name, c := range cases {
-		if got := d.MarkValue(c.content); got != c.want {
-			t.Errorf("%s: hash = %s, want %s: %s", name, got, c.want, c.reason)
 		}
 	}
 }

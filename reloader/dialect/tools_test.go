@@ -31,7 +31,7 @@ func secret(data map[string]string) digest.Content {
 
 // TestHashesOfTools has what each tool was computed to write for the same content.
 func TestHashesOfTools(t *testing.T) {
-	ab := map[string]string{"a": "1", "b": "2"}
+	ab, stakater := map[string]string{"a": "1", "b": "2"}, dialect.Stakater(dialect.StakaterOptions{})
 	binary := digest.OfConfigMap(&corev1.ConfigMap{Data: ab, BinaryData: map[string][]byte{"c": {1}}})
 	for name, c := range map[string]struct {
 		reason  string
@@ -39,14 +39,19 @@ func TestHashesOfTools(t *testing.T) {
 		content digest.Content
 		want    string
 	}{
-		"collaborne":         {"a=1b=2", dialect.Collaborne(), configMap(ab), "10cf73d13b980e22c78ecdc13f556962f871d697"},
-		"collaborne secret":  {"in base64", dialect.Collaborne(), secret(ab), "5e3b35ed8ef1545a9283b35a42e0ae072cb08714"},
-		"collaborne numbers": {"9=x10=x01=xa=x: whole numbers by size", dialect.Collaborne(), configMap(map[string]string{"10": "x", "9": "x", "a": "x", "01": "x"}), "493d2814952f4ecda4d9b5594f670447b65f903c"},
-		"stakater":           {"a=1;b=2", dialect.Stakater(dialect.StakaterOptions{}), configMap(ab), "f83e99e324ba68ccc373a58ef1eb42f8ab88646a"},
-		"fabric8":            {"a=1;b=2", dialect.Fabric8(), configMap(ab), "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
-		"fabric8 binary":     {"left out", dialect.Fabric8(), binary, "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
-		"trigger":            {"ab12", dialect.Trigger(), configMap(ab), "8252bf8992ff56621589ea3a3c32658172b1651a"},
-		"trigger, nothing":   {"the tool has no hash", dialect.Trigger(), configMap(nil), ""},
+		"collaborne":             {"a=1b=2", dialect.Collaborne(), configMap(ab), "10cf73d13b980e22c78ecdc13f556962f871d697"},
+		"collaborne secret":      {"in base64", dialect.Collaborne(), secret(ab), "5e3b35ed8ef1545a9283b35a42e0ae072cb08714"},
+		"collaborne numbers":     {"9=x10=x01=xa=x: whole numbers by size", dialect.Collaborne(), configMap(map[string]string{"10": "x", "9": "x", "a": "x", "01": "x"}), "493d2814952f4ecda4d9b5594f670447b65f903c"},
+		"stakater":               {"a=1;b=2", stakater, configMap(ab), "f83e99e324ba68ccc373a58ef1eb42f8ab88646a"},
+		"stakater one object":    {"id=version", stakater, digest.OfProviderClass("ns", "vault", map[string]string{"db": "v2"}), "4eef9e88acd4dd16902b700f2d24f9692658b0a6"},
+		"stakater objects":       {"sorted as texts, the class's name among them", stakater, digest.OfProviderClass("ns", "vault", map[string]string{"db": "v2", "api/key": "v7", "Zone": "1"}), "c48ffee7d541a1b4a7161c8308a62961e276d0dd"},
+		"stakater collision":     {"the tool's input is not injective, and its mark must be copied as it is", stakater, digest.OfConfigMap(&corev1.ConfigMap{Data: map[string]string{"a": "1;b=3"}}), "124b8637e8fbd0a8f4b54eab4887556e41cdaa4d"},
+		"stakater binary":        {"in base64, so that Mg== is hashed for 2", stakater, digest.OfConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"x": []byte("2")}}), "80d6dbcadfacbc689bb719f14ce9dc07cf69a1a8"},
+		"stakater secret's type": {"is no content", stakater, digest.OfSecret(&corev1.Secret{Type: "Opaque", Data: map[string][]byte{"x": []byte("2")}}), "31852fecfab75f296caef2c8cf330de833eda546"},
+		"fabric8":                {"a=1;b=2", dialect.Fabric8(), configMap(ab), "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
+		"fabric8 binary":         {"left out", dialect.Fabric8(), binary, "AQLMWa-DWdqd4i0439EvrV5iYvpCYwngonOlPCvJ2X0="},
+		"trigger":                {"ab12", dialect.Trigger(), configMap(ab), "8252bf8992ff56621589ea3a3c32658172b1651a"},
+		"trigger, nothing":       {"the tool has no hash", dialect.Trigger(), configMap(nil), ""},
 	} {
 		if got := c.dialect.MarkValue(c.content); got != c.want {
 			t.Errorf("%s: hash %q, want %q: %s", name, got, c.want, c.reason)

@@ -77,7 +77,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		code, answer = http.StatusOK, corev1.ConfigMap{TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: metav1.ObjectMeta{Name: control.ConfigMap, ResourceVersion: "1"}, Data: s.data}
 	case there && r.Method == http.MethodPatch:
-		s.annotate(r)
+		var patch metav1.PartialObjectMetadata
+		if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
+			s.t.Error(err)
+		}
+		s.annotations = patch.Annotations
 		code, answer = http.StatusOK, metav1.PartialObjectMetadata{TypeMeta: typeMeta("meta.k8s.io/v1", "PartialObjectMetadata")}
 	case there:
 		code, answer = http.StatusOK, metav1.PartialObjectMetadata{TypeMeta: typeMeta("meta.k8s.io/v1", "PartialObjectMetadata")}
@@ -121,14 +125,6 @@ func (s *apiServer) take(r *http.Request) {
 		return
 	}
 	s.t.Errorf("%T was written: %v", obj, err)
-}
-
-func (s *apiServer) annotate(r *http.Request) {
-	var patch metav1.PartialObjectMetadata
-	if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
-		s.t.Error(err)
-	}
-	s.annotations = patch.Annotations
 }
 
 func typeMeta(version, kind string) metav1.TypeMeta {
