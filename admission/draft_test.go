@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader/mark"
 )
 
-// TestUpdate: before and after a request, and what is stored. In all cases config and other say "new".
+// TestUpdate: a workload before and after a request, and as the API server then stores it. In all cases config and other say "new".
 func TestUpdate(t *testing.T) {
 	old, fresh, freshOther := markOf(config, "o"), markOf(config, "new"), markOf(other, "new")
 	oldState, current := stateOf(t, 4, map[reloader.Config]string{config: "o"}), stateOf(t, 5, map[reloader.Config]string{config: "new", other: "new"})

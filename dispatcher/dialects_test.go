@@ -98,7 +98,7 @@ spec:
 	}
 }
 
-// TestConsent: what is pending for a config that is not shared any more is not carried out, and not on record.
+// TestConsent: once a config is no longer shared, Reroll neither carries out nor records a pending change of it.
 func TestConsent(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		const kept scenario.Ref = "Secret/theirs/kept"

@@ -71,7 +71,7 @@ func (w *world) rolled(ref scenario.Ref, n int64) {
 	}
 }
 
-// outcomes counts what is recorded about a workload.
+// outcomes counts the recorded reloads of a workload by outcome.
 func (w *world) outcomes(ref reloader.WorkloadRef) map[reloader.Reason]int {
 	counts := map[reloader.Reason]int{}
 	for _, r := range w.store.reloadsOf(ref) {

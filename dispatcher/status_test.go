@@ -113,7 +113,7 @@ spec: {template: {spec: {containers: [{name: main, env: [%s], envFrom: [{configM
 				then(w)
 			}
 			w.pass(time.Minute)
-			w.stream.open = nil // nothing told of writes before Reroll was installed
+			w.stream.open = nil // no feed reported writes before Reroll was installed
 			said := w.forecast()
 			if i := slices.IndexFunc(said.Configs, func(f adoption.Forecast) bool { return f.Config == appConfig }); i < 0 || string(said.Configs[i].State) != tc.state {
 				t.Errorf("migrate says %+v, want %s", said.Configs, tc.state)

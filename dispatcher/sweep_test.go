@@ -51,7 +51,7 @@ func sample(t *testing.T, r *prometheus.Registry, name string) *dto.Metric {
 	return nil
 }
 
-// TestSweep: what is found without a hint.
+// TestSweep: sweeps find changes without a hint.
 func TestSweep(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
 		"sweep finds what the feed lost": func(t *testing.T, w *world) {
@@ -122,7 +122,7 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// TestSweepWithoutLists: what cannot be listed is read in each round, and counts as looked at.
+// TestSweepWithoutLists: each sweep reads the configs that it may not list, one by one, and completes.
 func TestSweepWithoutLists(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
 		r := w.sweeping()

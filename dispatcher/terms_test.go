@@ -113,7 +113,7 @@ func TestAbsence(t *testing.T) {
 	})
 }
 
-// TestMadeWithAGeneratedName: the audit event tells no name, so that all that a pattern could match are looked for.
+// TestMadeWithAGeneratedName: the audit event has no name, so Reroll checks all configs that a pattern could match.
 func TestMadeWithAGeneratedName(t *testing.T) {
 	for onCreate, want := range map[bool]int64{true: 1, false: 0} {
 		inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
@@ -138,7 +138,7 @@ func TestMadeWithAGeneratedName(t *testing.T) {
 	}
 }
 
-// editUnheard edits app and returns the hint of that, which nobody has got.
+// editUnheard edits app and returns the hint, which the dispatcher has not received.
 func (w *world) editUnheard(by reloader.Actor, value string) reloader.Hint {
 	w.t.Helper()
 	w.stream.hold()
@@ -146,8 +146,8 @@ func (w *world) editUnheard(by reloader.Actor, value string) reloader.Hint {
 	return w.stream.take()[0]
 }
 
-// TestWho: who may have made a change, and why we think so. The change and its reload name the same candidates, also those of whom a hint tells
-// after the change was found, or after the reload was recorded. What is pending when a process ends is told by the newest change alone.
+// TestWho: who may have made a change, and why we think so. The change and its reload name the same candidates, even if a hint
+// arrives after the sweep has found the change, or after the reload was recorded. If a process ends before the roll, only the newest change is its cause.
 func TestWho(t *testing.T) {
 	// twice has two people write, one after the other.
 	twice := func(w *world) {
@@ -164,7 +164,7 @@ func TestWho(t *testing.T) {
 			w.stream.hold()
 			w.must(w.delete(alice, app))
 			w.give("app", "2")
-			w.stream.put(reloader.Hint{ // about a ConfigMap of which only the API server knows the name
+			w.stream.put(reloader.Hint{ // about a ConfigMap whose name only the API server knows
 				Cluster: clusterName, Config: reloader.Config{Kind: reloader.ConfigMap, Namespace: appConfig.Namespace}, Verb: reloader.VerbCreate,
 				Source: reloader.SourceAudit, Actor: bob, AuditID: "audit-generated", Code: 201, Time: time.Now(), Received: time.Now(),
 			})

@@ -39,7 +39,7 @@ func clustersOf(t *testing.T, p *Projection) map[string]int {
 	return counts
 }
 
-// TestOneClusterDisplacesNoOther: a cluster that sends ten times what is kept loses its own oldest records, and the others keep theirs.
+// TestOneClusterDisplacesNoOther: a cluster that sends ten times the limit loses its own oldest records, and the others keep theirs.
 func TestOneClusterDisplacesNoOther(t *testing.T) {
 	const limit = 100
 	p := New(Limits{Changes: limit, Reloads: limit})
@@ -76,7 +76,7 @@ func TestOneClusterDisplacesNoOther(t *testing.T) {
 	}
 }
 
-// TestOneClusterRewritesNoOther: a cluster that uses the IDs of another one, with a later record, changes nothing of what is known of it.
+// TestOneClusterRewritesNoOther: a cluster that uses the IDs of another one, with a later record, does not change the records of that one.
 func TestOneClusterRewritesNoOther(t *testing.T) {
 	p := New(Limits{})
 	truth := changeOf(settings, "c-1", "a", "b")

@@ -96,7 +96,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestSenderThatHasGoneEndsTheStoring: nobody waits for an answer that nobody hears.
+// TestSenderThatHasGoneEndsTheStoring: ingest does not wait for its sink once the sender has gone.
 func TestSenderThatHasGoneEndsTheStoring(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	r := start(t, func(_ *rig, o *Options) {
@@ -119,7 +119,7 @@ var perCluster = []string{
 	"reroll_ingest_event_age_seconds", "reroll_ingest_last_event_timestamp_seconds",
 }
 
-// TestMetricsNameTheCluster that a sender speaks for, and none that somebody only asks for.
+// TestMetricsNameTheCluster that a sender is authorized for, and never one that a request only names.
 func TestMetricsNameTheCluster(t *testing.T) {
 	r := start(t, nil)
 	client := r.client(true)

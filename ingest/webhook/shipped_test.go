@@ -130,7 +130,7 @@ func TestShippersKeepNoAPIServerWaiting(t *testing.T) {
 		defer close(done)
 		r.server.handler.ServeHTTP(first, r.request(content, shipped(func(r *http.Request) { r.ContentLength = -1 })))
 	}()
-	// It is written when somebody has read it, and with that the only place is taken.
+	// The write ends when the handler reads it; the handler has then taken the only place.
 	if _, err := io.WriteString(end, logLine); err != nil {
 		t.Fatal(err)
 	}

@@ -209,7 +209,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestEveryAnnotationIsKnown: what the dialects keep of a workload is what somebody can misspell.
+// TestEveryAnnotationIsKnown: the check for misspelt keys knows every annotation that the dialects read.
 func TestEveryAnnotationIsKnown(t *testing.T) {
 	keys := keysOf(view().All)
 	for _, name := range []string{"keys", "maintenance-window", "min-interval", "window", "strategy", "auto"} {

@@ -106,7 +106,7 @@ func TestListLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsOfPlans: what is bounded beyond single lists of names and expressions says so on the workload.
+// TestLimitsOfPlans: a workload that exceeds a limit reports that as a problem.
 func TestLimitsOfPlans(t *testing.T) {
 	many := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
 	numbered := func(n int) string {

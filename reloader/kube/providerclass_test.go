@@ -208,7 +208,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// podStatusJSON is a PodStatus as the API server gives it after a rotation and after somebody else labelled it.
+// podStatusJSON is a PodStatus as the API server returns it after a rotation, and after another client labelled it.
 const podStatusJSON = `{"apiVersion":"secrets-store.csi.x-k8s.io/v1","kind":"SecretProviderClassPodStatus",
 "metadata":{"name":"web-0-shop-vault","namespace":"shop","uid":"u","resourceVersion":"77","generation":2,"creationTimestamp":"2026-01-02T12:00:00Z",
 "managedFields":[

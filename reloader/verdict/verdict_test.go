@@ -171,7 +171,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestOf: what is wrong with one config is no word about another.
+// TestOf: the verdict on one config does not mention the faults of another.
 func TestOf(t *testing.T) {
 	other := reloader.Config{Kind: reloader.ConfigMap, Namespace: "shop", Name: "app"}
 	r := record(func(r *reloader.WorkloadRecord) {

@@ -35,7 +35,7 @@ func (s *site) path() string {
 	return called.Path
 }
 
-// forged returns the review of a Deployment that nobody writes, as any pod can make it.
+// forged returns a review that the API server did not send, as any pod can make it.
 func (s *site) forged(namespace, config string) []byte {
 	s.T.Helper()
 	object := func(image string) []byte {
@@ -102,7 +102,7 @@ func TestForgedReviewLearnsNothing(t *testing.T) {
 	}
 }
 
-// TestPathIsKept: a path that somebody changes, or drops with all that a tool does not know of, is published again.
+// TestPathIsKept: Reroll publishes its path again after another client changed it, or dropped it with the other fields that a tool does not know.
 func TestPathIsKept(t *testing.T) {
 	s := newSite(t)
 	path := s.path()

@@ -125,7 +125,7 @@ func TestPause(t *testing.T) {
 	s.edit()
 	s.rolled(1)
 	s.control("pauses: [{namespace: " + s.NS + ", until: " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + "}]")
-	s.AwaitThat("a pause", func() bool { // what is asked for once it is known is held back
+	s.AwaitThat("a pause", func() bool { // once Reroll knows the pause, it holds back requests
 		s.request(fmt.Sprint(time.Now().UnixNano()))
 		hold, err := shared.Reroll.Hold(s.Ctx(), s.NS, "web")
 		return err == nil && hold.Reason == "PausedByOperator"

@@ -104,7 +104,7 @@ func (s *room) changed(name string, n int) {
 	}
 }
 
-// deploys are what people do to a Deployment, and how often its template has changed then, whoever did it.
+// deploys are what people do to a Deployment, and how often its template has changed afterwards, by people and by Reroll.
 var deploys = map[string]struct {
 	do      func(s *room)
 	changes int

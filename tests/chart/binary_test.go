@@ -63,8 +63,8 @@ func serveSelected(t *testing.T, cluster *rig.Cluster) {
 		"configmap.reloader.stakater.com/reload=prices", "secret.reloader.stakater.com/reload=password")
 }
 
-// TestBinaryWorksWithItsRights runs the program itself with the arguments that the chart gives it and under the chart's own accounts. It is told
-// of changes by posts to its ingest, or watches them where it has none, rolls a workload of every kind, keeps marks that somebody drops where it admits, and is started twice.
+// TestBinaryWorksWithItsRights runs the program itself with the arguments that the chart gives it and under the chart's own accounts. The program
+// receives audit events on its ingest, or watches where it has none. It rolls a workload of every kind, restores dropped marks where it admits, and is started twice.
 func TestBinaryWorksWithItsRights(t *testing.T) {
 	for name, c := range binaryCases(t) {
 		t.Run(name, func(t *testing.T) { c.run(t, startRig(t)) })
@@ -139,7 +139,7 @@ func (r *released) waitRolls(t *testing.T, kinds []string, n int) {
 	}
 }
 
-// expectKept: marks that somebody drops with a new image are there again before the API server has stored the workload.
+// expectKept: the webhook restores marks that a new image drops before the API server has stored the workload.
 func expectKept(t *testing.T, cluster *rig.Cluster, round int) {
 	t.Helper()
 	const env = "--output=jsonpath={.spec.template.spec.containers[0].env[*].name}"

@@ -27,7 +27,7 @@ import (
 	"github.com/reroll-dev/reroll/tests/port"
 )
 
-// released are the processes of a release, of which each is started once.
+// released are the processes of a release, each started once.
 type released struct {
 	processes []*program
 	// ingest, api and admits are the addresses of those who take audit events, answer and admit; the first and the last may be empty.

@@ -67,7 +67,7 @@ func TestValuesRejected(t *testing.T) {
 	}
 }
 
-// TestValuesAccepted: what is near to what is refused, and means something.
+// TestValuesAccepted: the chart accepts meaningful values that resemble refused ones.
 func TestValuesAccepted(t *testing.T) {
 	for name, set := range map[string]string{
 		"a webhook that comes later": "mode=split,nats.url=nats://n:4222,admission.replicaCount=3",

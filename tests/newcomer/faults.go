@@ -1,6 +1,6 @@
 package newcomer
 
-// fault is a mistake that somebody makes in a namespace of their own.
+// fault is a mistake that a user makes in a namespace of their own.
 type fault struct {
 	// objects are made first, as YAML. A Deployment web that opts in with auto and uses the ConfigMap app is there if they are empty.
 	objects string

@@ -23,7 +23,7 @@ import (
 // testTime bounds the whole test, on a machine that has much else to do.
 const testTime = 10 * time.Minute
 
-// desk is where somebody sits who has a kubeconfig, and kubectl and reroll in the PATH.
+// desk is the environment of a user with a kubeconfig, and with kubectl and reroll in the PATH.
 type desk struct {
 	*guide.Reader
 	t    *testing.T
@@ -85,7 +85,7 @@ func (d *desk) apply(namespace, objects string) {
 // said is what reroll explain prints: the state and the cause in the first line, and the next command in the last.
 type said struct{ cause, next string }
 
-// explain returns what reroll explains. Its exit code is no matter: it is not 0 for what is not on record.
+// explain returns what reroll explains. It ignores the exit code, which is not 0 for a workload that is not on record.
 func (d *desk) explain(ref string) (s said) {
 	out, _ := d.command(d.ctx, "reroll explain "+ref).CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")

@@ -49,7 +49,7 @@ func (e exposed) read(text, prefix string) {
 	}
 }
 
-// check returns what is asked for in a query and exposed by nobody. recorded are the metrics that rules make.
+// check returns an error for what a query asks for and no process exposes. recorded are the metrics that rules make.
 func (e exposed) check(query string, recorded []string) error {
 	var errs []error
 	known := slices.Clone(targetLabels)
@@ -150,7 +150,7 @@ func TestQueriesAskForWhatIsThere(t *testing.T) {
 	}
 }
 
-// scrape asks all processes, after somebody has used each of them.
+// scrape reads the metrics of all processes, after it has used each of them.
 func scrape(ctx context.Context, l *line.Line) (exposed, error) {
 	var answer any
 	if err := l.Reroll.Get(ctx, "/api/v1/reloads", &answer); err != nil {

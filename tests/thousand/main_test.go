@@ -84,7 +84,7 @@ func newWorld(ctx context.Context, t *testing.T, n int) *world {
 	return w
 }
 
-// startLocal starts the NATS of all members. It does not wait for the disk: what is measured is the hub.
+// startLocal starts the NATS of all members. It does not wait for the disk, because the test measures the hub.
 func startLocal(t testing.TB, n int) (url string) {
 	t.Helper()
 	var accounts strings.Builder

@@ -60,7 +60,7 @@ func New(t *testing.T, l *line.Line, o Options) *World {
 	return w
 }
 
-// clear deletes the workloads, which nobody needs to follow any more.
+// clear deletes the workloads, so that the process need not follow them any longer.
 func (w *World) clear() {
 	for namespace, name := range w.namespaces {
 		for kind := range w.kinds {

@@ -23,8 +23,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 )
 
-// apiServer has the ConfigMap of operators, in the namespace reroll, and the metadata of a few other objects. Whatever else it is asked for is
-// not there.
+// apiServer has the ConfigMap of operators, in the namespace reroll, and the metadata of a few other objects. It has
+// nothing else.
 type apiServer struct {
 	t    *testing.T
 	data map[string]string

@@ -33,7 +33,7 @@ func (f *Fleet) Change(at time.Time) reloader.Change {
 	return c
 }
 
-// change is a new change of which nobody says yet who made it and what it touched.
+// change is a new change without candidates and keys yet.
 func (f *Fleet) change(cluster string, of reloader.Config, at time.Time) reloader.Change {
 	f.seq++
 	c := reloader.Change{
@@ -66,7 +66,7 @@ func (f *Fleet) keys(c reloader.Config) (keys []reloader.KeyChange) {
 	return keys
 }
 
-// by says who made a change: nobody knows if it is nobody, because a sweep found it, and nothing tells several apart.
+// by sets who made a change. Without users, a sweep found the change. One user is certain; several are not.
 func by(c *reloader.Change, users ...string) {
 	if len(users) == 0 {
 		c.Source, c.RequestedAt, c.ReceivedAt = reloader.SourceSweep, time.Time{}, time.Time{}

@@ -36,7 +36,7 @@ func New(now time.Time) *Fleet {
 // changes is how many changes the history has.
 const changes = 400
 
-// Fill writes a fleet with a history, of which the newest changes are the story, and says that all has been read.
+// Fill writes a fleet with a history that ends with the story, and marks it as caught up.
 func (f *Fleet) Fill() {
 	at := f.Now.Add(-story[len(story)-1].ago)
 	for i := changes - len(story); i > 0; i-- {
