@@ -75,6 +75,19 @@ func TestHotReload(t *testing.T) {
 			r.successor()
 			r.have("2", 2, 2)
 		},
+		"content that changes meanwhile, and goes back": func(t *testing.T, w *world) {
+			r := w.run()
+			r.workload("web", hotHTTP, mounts, 1)
+			r.settled()
+			for i, value := range []string{"2", "3", "1"} {
+				r.edits(value)
+				r.pass(30 * time.Second)
+				r.have(value, i+1)
+			}
+			r.pass(quiet)
+			r.have("1", 4)
+			r.ended(once(reloader.ReasonCalled))
+		},
 		"a process that ends between the calls": func(t *testing.T, w *world) {
 			r := w.run()
 			r.workload("web", hotHTTP, mounts, 1)

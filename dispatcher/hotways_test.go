@@ -137,6 +137,7 @@ func TestHotReloadDryRun(t *testing.T) {
 // TestHotReloadStrategies: each asks in its own way, and proof is asked for where it can be had.
 func TestHotReloadStrategies(t *testing.T) {
 	const post = `reroll.dev/strategy: http, reroll.dev/http-reload: "POST :80/r"`
+	grows := 0
 	for name, c := range map[string]struct {
 		annotations string
 		answer      func(r *runners, path string) []byte
@@ -156,6 +157,12 @@ func TestHotReloadStrategies(t *testing.T) {
 			obj, _ := r.read(app)
 			return []byte("version 1" + obj.GetResourceVersion())
 		}, reloader.ReasonReloaded, 3 * time.Minute, 5, "pod-1 GET :80/v"},
+		"metric": {post + `, reroll.dev/http-verify: "GET :80/metrics reloads_total"`, func(_ *runners, path string) []byte {
+			if path == "/r" {
+				grows++
+			}
+			return fmt.Appendf(nil, "reloads_total_more 7\nreloads_total{a=\"b\"} %d\n", grows)
+		}, reloader.ReasonVerified, 2 * time.Minute, 2, "pod-1 GET :80/metrics"},
 		"metric that stays": {
 			post + `, reroll.dev/http-verify: "GET :80/metrics reloads_total"`, func(*runners, string) []byte { return []byte("reloads_total 3 1700000000\n") },
 			reloader.ReasonReloaded, 3 * time.Minute, 13, "pod-1 GET :80/metrics",
