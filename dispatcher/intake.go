@@ -182,11 +182,20 @@ func (b *board) needed(c reloader.Config) bool {
 	return len(b.index.byConfig[c]) > 0 || b.fleet.Exports(c)
 }
 
-// trim forgets configs that are no longer needed.
+// trim forgets configs that are no longer needed, and the room of what only a start needs: a map does not shrink by itself.
 func (b *board) trim() {
+	b.states.texts, b.records.earlier, b.intake.letters = fitted(b.states.texts), fitted(b.records.earlier), fitted(b.intake.letters)
 	for c, e := range b.configs {
 		if !b.needed(c) && len(e.unstored) == 0 && !b.intake.unanswered(c) {
 			delete(b.configs, c)
 		}
 	}
+}
+
+// fitted returns m, or a new map if it is empty.
+func fitted[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) > 0 {
+		return m
+	}
+	return map[K]V{}
 }
