@@ -136,17 +136,18 @@ func (m *model) act(w *world, p *process, lost bool) (broken string) {
 			if e == was || e.write == 0 || e.out {
 				continue
 			}
+			first := was.write == 0 || was.out
 			x := w.config[c].writes[e.write-1]
 			if p.told.rolled {
 				w.ghost.applied[c] = x.content
 			}
 			appeared := !m.required && !m.counting.Creation && x.created > w.pods[0].at
-			w.ghost.absentFirst = w.ghost.absentFirst || was.write == 0 && (x.content == gone || appeared)
+			w.ghost.absentFirst = w.ghost.absentFirst || first && (x.content == gone || appeared)
 			written := x.data
 			if x.silent && w.hints && x.takes {
 				written = x.at
 			}
-			w.ghost.unlisted = w.ghost.unlisted || (was.write == 0 || was.out) && w.ghost.fresh && written < w.written
+			w.ghost.unlisted = w.ghost.unlisted || first && w.ghost.fresh && written < w.written
 		}
 		p.mem, p.dirty = then, true
 		p.caughtUp(then)
