@@ -9,7 +9,6 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
-	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -174,5 +173,5 @@ func (b *board) letOff(t *tracked) {
 		t.state.Retried = retried
 		b.states.change(t.w.Ref())
 	}
-	t.hold, t.attempts, t.failed, t.slot, t.asking = nil, 0, time.Time{}, turn.Slot{}, nil
+	t.hold, t.attempts, t.failed, t.asking = nil, 0, time.Time{}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -31,7 +30,7 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 	if h := t.plan.Chosen.Hot; h != nil {
 		r.Strategy = h.Strategy
 	}
-	r.WaitsSince, r.Rolls = t.behindSince(), turn.Pace{Rolls: t.state.Rolls, At: t.state.At}.Lately(r.UpdatedAt)
+	r.WaitsSince, r.Rolls = t.behindSince(), paceOf(t.state).Lately(r.UpdatedAt)
 	r.Missing = x.lacks(t)
 	if p := t.plan.Chosen.Pause; p.Begun {
 		r.Hold = &reloader.Hold{Reason: reloader.ReasonPaused, Since: p.Until.Add(-p.Period), Due: p.Until}

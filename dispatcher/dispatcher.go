@@ -160,7 +160,6 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	defer release()
 
 	b := d.lock()
-	b.gate.replay(time.Now())
 	b.history.judged = time.Now()
 	d.starting.Store(&lists{}) // before anything is looked at
 	d.unlock()

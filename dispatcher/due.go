@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
@@ -18,9 +19,8 @@ type gate struct {
 	index   *index
 	configs configs
 	intake  *intake
-	// control is what operators hold back, and line the line of the rate.
+	// control is what operators hold back.
 	control control.Control
-	line    turn.Line
 }
 
 // brake returns how long t, which is behind or requested to roll, has to wait; 0 if it rolls now. The record has the hold.
@@ -35,16 +35,15 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 	if due := turn.Due(at, now); due.After(now) {
 		return due.Sub(now)
 	}
-	peers := turn.Peers{All: g.all(), Line: g.line}
+	peers := turn.Peers{All: g.all()}
 	if g.HaltOnFailedRollouts && g.instead() == reloader.ReasonReloaded {
 		peers.Steps = g.steps(t)
 	}
-	decided := turn.Decide(at, peers, g.control, now)
-	t.slot, g.line = decided.Slot, decided.Line
-	if decided.Hold == nil {
+	hold := turn.Decide(at, peers, g.control, now)
+	if hold == nil {
 		return 0
 	}
-	return g.hold(t, *decided.Hold, now)
+	return g.hold(t, *hold, now)
 }
 
 // turn returns what decides when t rolls.
@@ -54,13 +53,15 @@ func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
 		Workload: t.w, Debounce: g.Debounce, Limits: g.Limits,
 		Asks:  turn.Asks{Window: chosen.Debounce, MinInterval: chosen.MinInterval, Windows: chosen.Maintenance},
 		Waits: t.waits(now), Missing: g.missing(t),
-		Pace: turn.Pace{Rolls: t.state.Rolls, At: t.state.At}, Slot: t.slot, Requested: t.asked(), Retry: t.retries(),
+		Pace: paceOf(t.state), Requested: t.asked(), Retry: t.retries(),
 	}
 	for c := range t.edges.All() {
 		at.Looking = at.Looking || g.intake.unanswered(c) && t.shows(c, g.configs.of(c).now)
 	}
 	return at
 }
+
+func paceOf(s applied.State) turn.Pace { return turn.Pace{Rolls: s.Rolls, At: s.At} }
 
 // missing says which configs and keys are missing without which no pod of t starts, if a dialect promises to wait for them; empty if none is.
 func (g *gate) missing(t *tracked) string {
@@ -119,7 +120,7 @@ func (g *gate) late(ref reloader.WorkloadRef, now time.Time) time.Duration {
 func peers(of iter.Seq[*tracked], c reloader.Config) iter.Seq[turn.Peer] {
 	return func(yield func(turn.Peer) bool) {
 		for t := range of {
-			p := turn.Peer{Workload: t.w, Going: t.going || t.reloading(), Rollout: t.rollout.Result(), Retry: t.retries(), Hold: t.hold}
+			p := turn.Peer{Workload: t.w, Going: t.going || t.reloading(), Rollout: t.rollout.Result(), Retry: t.retries(), Pace: paceOf(t.state), Hold: t.hold}
 			if e := t.edges.Get(c); e != nil {
 				p.Behind, p.Going, p.Failed, p.How = e.behind, p.Going && e.behind, t.fails(c), e.how
 			}
@@ -166,16 +167,6 @@ func (g *gate) nextAfter(t *tracked) {
 	for _, ref := range next {
 		g.workloadQ.Add(ref)
 	}
-}
-
-// replay has the rate limit know of the rolls of the last minute, by whichever process: one that starts again and again must not begin
-// with a burst each time. It comes when every workload is tracked.
-func (g *gate) replay(now time.Time) {
-	var rolled []time.Time
-	for _, t := range g.index.byRef {
-		rolled = append(rolled, t.state.At)
-	}
-	g.line = turn.Replay(g.Limits.PerMinute, rolled, now)
 }
 
 // obey takes what those who run the cluster want held back.

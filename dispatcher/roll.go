@@ -10,7 +10,6 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
-	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -79,7 +78,7 @@ func (s *sitting) stateAfter(out plan.Outcome, outcome reloader.Reason) applied.
 	if out.Do != plan.Roll {
 		after = after.Roll(s.began)
 	}
-	after.Rolls = turn.Pace{Rolls: before.Rolls, At: before.At}.Rolled(s.began).Rolls
+	after.Rolls = paceOf(before).Rolled(s.began).Rolls
 	after.Mark = mark.Hash(after.N, after.Contents())
 	if s.requested != "" {
 		after.Requested = reloader.ValueID(s.requested)

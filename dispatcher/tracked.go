@@ -66,7 +66,6 @@ type listing struct {
 
 // pace is what decides when a workload rolls, next to its State.
 type pace struct {
-	slot turn.Slot
 	// going says that nothing holds it back any more and it is being rolled.
 	going bool
 	// hold is why it waits although it is due; nil if it does not.

@@ -38,7 +38,7 @@ type Brake struct {
 }
 
 // Brakes are all brakes, in the order of Decide. The first that holds gives the reason. Brakes that end by themselves come before
-// those that wait for other workloads. The rate comes last, so that only a workload that may go takes a place in its line.
+// those that wait for other workloads.
 var Brakes = []Brake{
 	{reloader.ReasonFrozen, true, true, frozen, nil},
 	{reloader.ReasonPausedByOperator, true, true, paused, nil},
@@ -52,34 +52,19 @@ var Brakes = []Brake{
 	{reloader.ReasonLimited, false, true, rated, nil},
 }
 
-// Decision is the answer of the brakes about a workload that is due.
-type Decision struct {
-	// Hold is why it waits, with Due as the time when it is let go, if that is known; nil if it goes now.
-	Hold *reloader.Hold
-	// Slot and Line replace those of the workload and of the process. The caller keeps them for the next decision.
-	Slot Slot
-	Line Line
-}
-
-// Decide asks the brakes about a workload that is due. A hold is not an argument: a thaw, the end of a pause and a retry let a workload go at
-// the next decision.
-func Decide(t Turn, p Peers, c control.Control, now time.Time) Decision {
-	var hold *reloader.Hold
-	last := len(Brakes) - 1
-	for i, b := range Brakes {
+// Decide returns what holds back a workload that is due, with Due as the time when it is let go, if that is known; nil if it goes now. A hold is not an
+// argument: a thaw, the end of a pause and a retry let a workload go at the next decision.
+func Decide(t Turn, p Peers, c control.Control, now time.Time) *reloader.Hold {
+	for _, b := range Brakes {
 		if t.Requested && !b.Requests || t.Retry && !b.Retries {
 			continue
 		}
-		if hold = b.Holds(t, p, c, now); hold == nil {
-			continue
-		}
-		if hold.Reason = b.Name; i < last {
-			t.Slot.Braked = true
-			return Decision{hold, t.Slot, p.Line}
+		if hold := b.Holds(t, p, c, now); hold != nil {
+			hold.Reason = b.Name
+			return hold
 		}
 	}
-	slot, line := place(t, p.Line, now)
-	return Decision{hold, slot, line}
+	return nil
 }
 
 // longestHold is how long a hold is believed: clocks are set, and freezes end.
@@ -176,9 +161,40 @@ func room(l Limits, all iter.Seq[Peer]) int {
 	return l.Concurrent - rolling(all, reloader.WorkloadRef{})
 }
 
+// rated lets a tenth of the rate begin in a tenth of a minute, those first that it has held longest. It counts the rolls of all processes, since each
+// workload says when it rolled last.
 func rated(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
-	slot, _ := place(t, p.Line, now)
-	hold := until(slot.At, now)
+	if t.Limits.PerMinute <= 0 {
+		return nil
+	}
+	room := max(1, t.Limits.PerMinute/10)
+	span := time.Minute * time.Duration(room) / time.Duration(t.Limits.PerMinute)
+	since, held, begun := now, []time.Time{}, []time.Time{}
+	for peer := range p.All {
+		if at := peer.Pace.last(now); peer.Going {
+			begun = append(begun, now)
+		} else if at.After(now.Add(-span)) {
+			begun = append(begun, at)
+		}
+		switch h := peer.Hold; {
+		case h == nil || h.Reason != reloader.ReasonLimited || h.Due.IsZero():
+		case peer.Workload.Ref() == t.Workload.Ref():
+			since = h.Since
+		default:
+			held = append(held, h.Since)
+		}
+	}
+	held = slices.DeleteFunc(held, func(other time.Time) bool { return !other.Before(since) })
+	slices.SortFunc(begun, time.Time.Compare)
+	before, spans := len(begun)+len(held)-room, time.Duration(1) // the roll that must be a span ago when this one begins
+	for before >= len(begun) {
+		before, spans = before-room, spans+1
+	}
+	due := now.Add((spans - 1) * span)
+	if before >= 0 {
+		due = begun[before].Add(spans * span)
+	}
+	hold := until(due, now)
 	if hold != nil {
 		hold.Message = fmt.Sprintf("rolloutLimits.reloadsPerMinute is %d", t.Limits.PerMinute)
 	}

@@ -18,11 +18,11 @@ type scene struct {
 	now     time.Time
 }
 
-func (s scene) decide() turn.Decision { return turn.Decide(s.turn, s.peers, s.control, s.now) }
+func (s scene) decide() *reloader.Hold { return turn.Decide(s.turn, s.peers, s.control, s.now) }
 
 // reason returns why the workload is held; empty if it goes.
 func (s scene) reason() reloader.Reason {
-	if hold := s.decide().Hold; hold != nil {
+	if hold := s.decide(); hold != nil {
 		return hold.Reason
 	}
 	return ""
@@ -72,7 +72,7 @@ var holds = []struct {
 	}},
 	{reloader.ReasonLimited, false, true, time.Minute, "rolloutLimits.reloadsPerMinute is 1", func(s *scene) {
 		s.turn.Limits.PerMinute = 1
-		s.peers.Line, _ = turn.Line{}.Take(1, noon)
+		s.peers.All = slices.Values([]turn.Peer{{Workload: workload("a"), Pace: turn.Pace{At: noon}}})
 	}},
 }
 
@@ -99,7 +99,7 @@ func TestBrakes(t *testing.T) {
 			t.Fatalf("brake %d is %s, want %s", i, name, h.brake)
 		}
 		h.set(&s)
-		hold := s.decide().Hold
+		hold := s.decide()
 		if hold == nil || hold.Reason != h.brake || hold.Message != h.message || h.until == 0 != hold.Due.IsZero() || h.until > 0 && !hold.Due.Equal(noon.Add(h.until)) {
 			t.Errorf("held by %+v, want %s until %s: %q", hold, h.brake, h.until, h.message)
 		}
@@ -150,14 +150,14 @@ func TestWindows(t *testing.T) {
 		"reroll-control in place":         {limits: night, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`)},
 		"reroll-control, and its own":     {asks: evening, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`), want: 6 * time.Hour},
 	} {
-		d := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: c.limits}, Asks: turn.Asks{Windows: c.asks}}, turn.Peers{}, c.control, noon)
-		if c.want == 0 != (d.Hold == nil) || d.Hold != nil && !d.Hold.Due.Equal(noon.Add(c.want)) {
-			t.Errorf("%s: held by %+v, want until %s", name, d.Hold, c.want)
+		hold := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: c.limits}, Asks: turn.Asks{Windows: c.asks}}, turn.Peers{}, c.control, noon)
+		if c.want == 0 != (hold == nil) || hold != nil && !hold.Due.Equal(noon.Add(c.want)) {
+			t.Errorf("%s: held by %+v, want until %s", name, hold, c.want)
 		}
 	}
-	d := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: []control.Window{control.Never()}}}, turn.Peers{}, control.Control{}, noon)
-	if d.Hold == nil || !d.Hold.Due.IsZero() {
-		t.Errorf("a window that never opens: held by %+v", d.Hold)
+	hold := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: []control.Window{control.Never()}}}, turn.Peers{}, control.Control{}, noon)
+	if hold == nil || !hold.Due.IsZero() {
+		t.Errorf("a window that never opens: held by %+v", hold)
 	}
 }
 

@@ -2,7 +2,6 @@ package turn
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -60,49 +59,4 @@ func (p Pace) flapPause(limit int) time.Duration {
 		return 0
 	}
 	return time.Duration(min(float64(firstFlapPause)*math.Exp2(beyond), float64(longestFlapPause)))
-}
-
-// Line is how far the places of the rate are taken. The zero Line is empty.
-type Line struct{ taken time.Time }
-
-// Slot is the place of a workload in the line. At is when it may go; zero if it has no place.
-type Slot struct {
-	At time.Time
-	// Braked reports whether another brake has held the workload back since it took its place. A place whose time comes meanwhile is lost, so
-	// that the workloads that waited for a thaw do not go all at once.
-	Braked bool
-}
-
-// Take returns l after one more workload took a place, and when that workload may go. A tenth of the rate may go at once.
-func (l Line) Take(perMinute int, now time.Time) (Line, time.Time) {
-	if perMinute <= 0 {
-		return l, now
-	}
-	each := time.Minute / time.Duration(perMinute)
-	l.taken = reloader.Later(l.taken, now).Add(each)
-	return l, reloader.Later(now, l.taken.Add(-time.Duration(max(1, perMinute/10))*each))
-}
-
-// Replay returns the line of a process that starts. rolled are the times of the last rolls of all workloads of the line, by whichever process; those
-// of the last minute count. So a process that restarts often does not begin a burst each time.
-func Replay(perMinute int, rolled []time.Time, now time.Time) (l Line) {
-	for _, at := range slices.SortedFunc(slices.Values(rolled), time.Time.Compare) {
-		if at.After(now.Add(-time.Minute)) && !at.After(now) {
-			l, _ = l.Take(perMinute, at)
-		}
-	}
-	return l
-}
-
-// place returns the slot of t, and the line after t stands in it.
-func place(t Turn, line Line, now time.Time) (Slot, Line) {
-	s := t.Slot
-	if s.Braked && !s.At.After(now) {
-		s = Slot{}
-	}
-	s.Braked = false
-	if s.At.IsZero() {
-		line, s.At = line.Take(t.Limits.PerMinute, now)
-	}
-	return s, line
 }

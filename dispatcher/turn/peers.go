@@ -17,8 +17,6 @@ type Peers struct {
 	Steps map[reloader.Config]Step
 	// All are all workloads. Only brakes that count them ask for it.
 	All iter.Seq[Peer]
-	// Line is that of the rate.
-	Line Line
 }
 
 // Peer is one workload as the others see it. Its answers come from its state and its progress, and from no clock.
@@ -34,6 +32,8 @@ type Peer struct {
 	Rollout reloader.Reason
 	// Retry reports whether reroll.dev/retry has a value that has not been served.
 	Retry bool
+	// Pace is how often it rolled lately.
+	Pace Pace
 	// Hold is why it waits; nil if it does not.
 	Hold *reloader.Hold
 }

@@ -1,7 +1,6 @@
 // Package turn decides when a workload that is behind rolls: the debounce window, the ordered brakes, and the rollouts of other workloads.
 //
-// The package takes values and returns values. The caller passes the time, keeps Pace and Slot with the workload and Line with the process, and
-// computes each due time again whenever it asks. Two processes that pass equal values get equal answers.
+// The package takes values and returns values. The caller passes the time, keeps Pace with the workload, and computes each due time again whenever it asks. Two processes that pass equal values get equal answers.
 package turn
 
 import (
@@ -42,9 +41,8 @@ type Turn struct {
 	Looking bool
 	// Missing names the configs and keys without which no pod of the workload starts; empty if none is missing.
 	Missing string
-	// Pace is how often the workload rolled lately, and Slot its place in the line of the rate.
+	// Pace is how often the workload rolled lately.
 	Pace Pace
-	Slot Slot
 	// Requested reports whether reroll.dev/requested has a value that has not been served, and Retry the same for reroll.dev/retry.
 	Requested, Retry bool
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func rolled(w turn.Turn, taken []reloader.Config, read, now time.Time) turn.Turn
 			delete(w.Waits, c)
 		}
 	}
-	w.Pace, w.Slot, w.Requested, w.Retry = w.Pace.Rolled(now), turn.Slot{}, false, false
+	w.Pace, w.Requested, w.Retry = w.Pace.Rolled(now), false, false
 	return w
 }
 
@@ -114,7 +115,7 @@ func TestFlapping(t *testing.T) {
 	for i := range 24 * 120 {
 		now := noon.Add(time.Duration(i) * 30 * time.Second)
 		restarted := turn.Turn{Workload: web, Limits: w.Limits, Pace: turn.Pace{Rolls: w.Pace.Rolls, At: w.Pace.At.Round(0)}}
-		hold, again := turn.Decide(w, turn.Peers{}, control.Control{}, now).Hold, turn.Decide(restarted, turn.Peers{}, control.Control{}, now).Hold
+		hold, again := turn.Decide(w, turn.Peers{}, control.Control{}, now), turn.Decide(restarted, turn.Peers{}, control.Control{}, now)
 		if hold == nil != (again == nil) || hold != nil && *hold != *again {
 			t.Fatalf("after a restart held by %+v, before by %+v", again, hold)
 		}
@@ -126,7 +127,7 @@ func TestFlapping(t *testing.T) {
 	if rolls < 30 || rolls > 30+24*5 {
 		t.Errorf("%d rolls in a day, want the 30 that are let go, and a few an hour", rolls)
 	}
-	if hold := turn.Decide(w, turn.Peers{}, control.Control{}, w.Pace.At.Add(time.Hour)).Hold; hold != nil {
+	if hold := turn.Decide(w, turn.Peers{}, control.Control{}, w.Pace.At.Add(time.Hour)); hold != nil {
 		t.Errorf("an hour after the last roll held by %+v", hold)
 	}
 }
@@ -138,7 +139,7 @@ func FuzzPace(f *testing.F) {
 	f.Add(math.NaN(), int64(math.MaxInt64), -1)
 	f.Fuzz(func(t *testing.T, rolls float64, at int64, limit int) {
 		w := turn.Turn{Workload: web, Limits: turn.Limits{FlapLimit: limit}, Pace: turn.Pace{Rolls: rolls, At: time.Unix(at, 0)}}
-		if hold := turn.Decide(w, turn.Peers{}, control.Control{}, noon).Hold; hold != nil && hold.Due.After(noon.Add(time.Hour)) {
+		if hold := turn.Decide(w, turn.Peers{}, control.Control{}, noon); hold != nil && hold.Due.After(noon.Add(time.Hour)) {
 			t.Errorf("held until %s", hold.Due)
 		}
 		if p := w.Pace.Rolled(noon); !(p.Rolls >= 1) || p.Rolls > 10_001 || !p.At.Equal(noon) {
@@ -147,47 +148,48 @@ func FuzzPace(f *testing.F) {
 	})
 }
 
-// TestRates: many workloads go one after the other, a tenth of a minute's at once. A process that starts again and again lets no more go.
+// TestRates: many workloads go one after the other, a tenth of a minute's at once and the first that waits first. Each learns when its turn comes.
 func TestRates(t *testing.T) {
-	slots, gone := make([]turn.Slot, 200), map[int]bool{}
-	var rolled []time.Time
-	var line turn.Line
-	for s := range 60 {
-		now := after(float64(s))
-		if s%5 == 0 {
-			clear(slots)
-			line = turn.Replay(60, rolled, now)
-		}
-		for i := range slots {
-			if gone[i] {
+	all := make([]turn.Peer, 100)
+	for i := range all {
+		all[i].Workload = workload(fmt.Sprint("web-", i))
+	}
+	tries, last := 0, -1
+	next := make([]time.Time, len(all)) // when each is decided about
+	for tenth := range 1000 {
+		now, began := after(float64(tenth)/10), 0
+		for i := range all {
+			if last >= i || next[i].After(now) {
 				continue
 			}
-			d := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 60}, Slot: slots[i]}, turn.Peers{Line: line}, control.Control{}, now)
-			if slots[i], line = d.Slot, d.Line; d.Hold == nil {
-				gone[i], rolled = true, append(rolled, now)
+			tries++
+			w := turn.Turn{Workload: all[i].Workload, Limits: turn.Limits{PerMinute: 60}}
+			hold := turn.Decide(w, turn.Peers{All: slices.Values(all)}, control.Control{}, now)
+			if hold == nil {
+				all[i].Hold, all[i].Pace, last, began = nil, turn.Pace{At: now}, i, began+1
+				continue
 			}
+			hold.Since = noon.Add(time.Duration(i) - time.Second) // they came one after the other
+			all[i].Hold, next[i] = hold, hold.Due
 		}
-		if s == 0 && len(rolled) != 6 {
-			t.Errorf("%d at once, want 6", len(rolled))
+		if want := 6; tenth%60 == 0 && began != min(want, 100-tenth/10) || tenth%60 != 0 && began != 0 {
+			t.Fatalf("%d began at %s after noon, want %d every 6 s", began, now.Sub(noon), want)
 		}
 	}
-	if n := len(rolled); n < 60 || n > 66 {
-		t.Errorf("%d rolls in a minute with twelve starts, want about 60", n)
+	if last != len(all)-1 || tries > 2*len(all) {
+		t.Errorf("the last one that rolled is %d; they were decided about %d times", last, tries)
 	}
 }
 
-// TestRequestedRollsCount: a roll that a user requested does not wait for the rates, and the others wait for it.
+// TestRequestedRollsCount: a roll that a user requested does not wait for the rates, and the others wait for it, whichever process made it.
 func TestRequestedRollsCount(t *testing.T) {
 	w := turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 1}, Requested: true}
-	var line turn.Line
-	for range 3 {
-		d := turn.Decide(w, turn.Peers{Line: line}, control.Control{}, noon)
-		if line = d.Line; d.Hold != nil {
-			t.Fatalf("held by %+v", d.Hold)
-		}
+	peers := turn.Peers{All: slices.Values([]turn.Peer{{Workload: workload("other"), Pace: turn.Pace{At: noon}}})}
+	if hold := turn.Decide(w, peers, control.Control{}, after(1)); hold != nil {
+		t.Fatalf("held by %+v", hold)
 	}
 	w.Requested = false
-	if hold := turn.Decide(w, turn.Peers{Line: line}, control.Control{}, noon).Hold; hold == nil || !hold.Due.Equal(noon.Add(3*time.Minute)) {
+	if hold := turn.Decide(w, peers, control.Control{}, after(1)); hold == nil || !hold.Due.Equal(after(60)) {
 		t.Errorf("held by %+v", hold)
 	}
 }
