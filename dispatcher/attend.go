@@ -57,11 +57,7 @@ func (d *roller) attend(ctx context.Context, ref reloader.WorkloadRef) time.Dura
 	if s.conflict == nil {
 		return again
 	}
-	wait := d.holdBack(s, s.rolling, s.conflict)
-	d.lock()
-	defer d.unlock()
-	t.calm = time.Now().Add(min(longestRest, firstRest<<min(t.attempts, 20)))
-	return wait
+	return d.holdBack(s, s.rolling, s.conflict)
 }
 
 // sitting is one step of attend: a version of the workload, and the configs that are decided about.

@@ -144,25 +144,29 @@ func (d *roller) holdBack(s *sitting, rolling []reloader.Config, err error) time
 // holdBack has a workload wait after a failure. The first refusal is recorded as a reload that did not happen.
 func (b *board) holdBack(s *sitting, rolling []reloader.Config, reason reloader.Reason, message string) {
 	t := s.t
-	if t.attempts++; reason == reloader.ReasonRetrying && t.attempts >= maxAttempts {
-		reason = reloader.ReasonFailing
+	hold := reloader.Hold{Reason: reason, Message: message, Attempts: 1, Since: time.Now()}
+	if was := t.hold; was != nil && was.Attempts > 0 {
+		hold.Attempts, hold.Since = was.Attempts+1, was.Since
 	}
-	if t.failed.IsZero() {
-		t.failed = time.Now()
+	if reason == reloader.ReasonRetrying && hold.Attempts >= maxAttempts {
+		hold.Reason = reloader.ReasonFailing
+	}
+	if s.conflict != nil {
+		hold.Due = time.Now().Add(min(longestRest, firstRest<<min(hold.Attempts, 20)))
 	}
 	if len(rolling) > 0 && b.instead() == reloader.ReasonReloaded {
 		b.metrics.Rolled(s.w.Namespace, false)
 	}
-	first := t.hold == nil || t.hold.Reason != reason
-	if t.hold = (&reloader.Hold{Reason: reason, Message: message, Attempts: t.attempts, Since: t.failed}); first {
-		b.metrics.Held(reason)
+	first := t.hold == nil || t.hold.Reason != hold.Reason
+	if t.hold = &hold; first {
+		b.metrics.Held(hold.Reason)
 	}
-	r := b.scribe.rolled(done{s: s, rolled: rolling, state: t.state, outcome: reason})
+	r := b.scribe.rolled(done{s: s, rolled: rolling, state: t.state, outcome: hold.Reason})
 	r.Message = message
-	if first && reason != reloader.ReasonRetrying && len(rolling) > 0 {
+	if first && hold.Reason != reloader.ReasonRetrying && len(rolling) > 0 {
 		b.records.finish(s.w, r)
 	}
-	b.logFailed(r, t.attempts)
+	b.logFailed(r, hold.Attempts)
 	b.recordQ.Add(s.w.Ref())
 }
 
@@ -173,5 +177,5 @@ func (b *board) letOff(t *tracked) {
 		t.state.Retried = retried
 		b.states.change(t.w.Ref())
 	}
-	t.hold, t.attempts, t.failed, t.asking = nil, 0, time.Time{}, nil
+	t.hold, t.asking = nil, nil
 }

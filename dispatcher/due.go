@@ -28,8 +28,8 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 	if g.HaltOnFailedRollouts && g.ready.Load() == nil {
 		return unreadyTime // other workloads of the same change are not known yet
 	}
-	if rest := t.calm.Sub(now); rest > 0 {
-		return rest
+	if t.hold != nil && t.hold.Reason == reloader.ReasonRetrying && t.hold.Due.After(now) {
+		return t.hold.Due.Sub(now)
 	}
 	at := g.turn(t, now)
 	if due := turn.Due(at, now); due.After(now) {

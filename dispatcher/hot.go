@@ -65,7 +65,7 @@ func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason
 		}
 	}
 	b := d.lock()
-	kept, tries := b.states.kept(s.w.Ref()), t.attempts
+	kept, failing := b.states.kept(s.w.Ref()), t.hold != nil && t.hold.Attempts >= maxAttempts
 	d.unlock()
 	switch a := t.asking; {
 	case a == nil || a.of != of || a.failed != "" && !a.how.Fallback && (!now.Before(a.due) || t.retries()):
@@ -79,7 +79,7 @@ func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason
 	}
 	pods, err := d.Pods.Running(ctx, s.w)
 	switch {
-	case err != nil && (fateOf(err) == fateNever || tries >= maxAttempts):
+	case err != nil && (fateOf(err) == fateNever || failing):
 		return d.giveUp(did, "its pods cannot be read: "+err.Error())
 	case err != nil:
 		return "", d.holdBack(s, did.rolled, fmt.Errorf("read running pods: %w", err))

@@ -103,7 +103,7 @@ func (b *board) adoptRecord(t *tracked) {
 		}
 	}
 	if r.Hold.DeadLetter() {
-		t.hold, t.attempts, t.failed = r.Hold, r.Hold.Attempts, r.Hold.Since
+		t.hold = r.Hold
 	}
 	if r.Rollout != nil {
 		t.rollout = rollout.Recorded(r.LastReload, *r.Rollout, time.Now())

@@ -68,15 +68,10 @@ type listing struct {
 type pace struct {
 	// going says that nothing holds it back any more and it is being rolled.
 	going bool
-	// hold is why it waits although it is due; nil if it does not.
+	// hold is why it waits although it is due; nil if it does not. One that moved each time it had to be rolled is left alone until Due.
 	hold *reloader.Hold
-	// attempts have failed in a row, the first of them at a time.
-	attempts int
-	failed   time.Time
 	// asking is the reload of its running pods; nil if there is none.
 	asking *asking
-	// calm is until when it is left alone, because it moved each time it had to be rolled.
-	calm time.Time
 }
 
 func (t *tracked) behind() bool {
