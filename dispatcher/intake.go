@@ -18,7 +18,7 @@ const (
 	lookAgain = time.Minute
 	// retryRefused is when a config is looked at again that the API server refused to show.
 	retryRefused = time.Minute
-	// maxHints is how many hints, the newest ones, are kept of a config that cannot be looked at: they say who may have changed it.
+	// maxHints is how many hints, the newest ones, are kept of a config until it is looked at: they say who may have changed it.
 	maxHints = 16
 )
 
@@ -29,13 +29,12 @@ type intake struct {
 	looking map[reloader.Config]bool
 }
 
-// letters are the hints about one config that no look has answered.
+// letters are the hints about one config that no look has answered, and the deliveries among them. due says that it must be looked at although every
+// hint was answered.
 type letters struct {
+	hints      []reloader.Hint
 	deliveries []Delivery
-	// hints are those without a delivery: they came before the stream had them, or after a look that failed.
-	hints []reloader.Hint
-	// due says that the config must be looked at although every hint was answered.
-	due bool
+	due        bool
 }
 
 func (i *intake) of(c reloader.Config) *letters {
@@ -59,16 +58,7 @@ func (i *intake) open(c reloader.Config) *letters {
 // unanswered reports whether a look at c is due or under way because of hints.
 func (i *intake) unanswered(c reloader.Config) bool { return i.looking[c] || i.letters[c] != nil }
 
-func (l *letters) all() []reloader.Hint {
-	all := slices.Clone(l.hints)
-	for _, del := range l.deliveries {
-		all = append(all, del.Hint())
-	}
-	return all
-}
-
-// keep has the config looked at again because of hints.
-func (l *letters) keep(hints []reloader.Hint) {
+func (l *letters) add(hints ...reloader.Hint) {
 	l.hints = append(l.hints, hints...)
 	l.hints = l.hints[max(0, len(l.hints)-maxHints):]
 }
@@ -76,11 +66,15 @@ func (l *letters) keep(hints []reloader.Hint) {
 // Handle takes a delivery. It returns at once; the delivery is acknowledged when its config was looked at, or waits for a look in this process: the next
 // start looks at all configs.
 func (d *Dispatcher) Handle(del Delivery) {
-	c := del.Hint().Config
-	l := d.lock().intake.of(c)
+	h := del.Hint()
+	l := d.lock().intake.of(h.Config)
+	l.add(h)
 	l.deliveries = append(l.deliveries, del)
 	d.unlock()
-	d.configQ.Add(c)
+	d.configQ.Add(h.Config)
+	if h.OutcomeUnknown() {
+		d.configQ.AddAfter(h.Config, lookAgain)
+	}
 }
 
 // Overhear has the configs of hints looked at that are still being stored. They come once more by the stream, and are answered by then.
@@ -92,7 +86,7 @@ func (d *Dispatcher) Overhear(hints []reloader.Hint) {
 	defer d.unlock()
 	for _, h := range hints {
 		if h.Config.Name != "" && len(b.targets(h.Config, nil)) > 0 {
-			b.intake.of(h.Config).keep([]reloader.Hint{h})
+			b.intake.of(h.Config).add(h)
 			d.configQ.Add(h.Config)
 		}
 	}
@@ -102,7 +96,7 @@ func (d *Dispatcher) Overhear(hints []reloader.Hint) {
 func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duration {
 	b := d.lock()
 	l := b.intake.open(c)
-	hints := l.all()
+	hints := l.hints
 	targets := b.targets(c, hints)
 	if len(targets) == 1 && !l.due {
 		if hints = b.configs[targets[0]].heard.Fresh(hints); len(hints) == 0 {
@@ -124,9 +118,7 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	if err != nil && !refused {
 		again := b.intake.of(c)
 		again.due = true
-		again.keep(hints)
-	} else if err == nil && len(targets) > 0 && slices.ContainsFunc(hints, reloader.Hint.OutcomeUnknown) {
-		d.configQ.AddAfter(c, lookAgain)
+		again.add(hints...)
 	}
 	d.unlock()
 	d.acknowledge(l.deliveries, targets, err)
