@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -28,12 +27,9 @@ func (x *scribe) lacks(t *tracked) (missing []reloader.Missing) {
 	slices.SortStableFunc(missing, func(a, b reloader.Missing) int { return strings.Compare(b.Unreadable, a.Unreadable) })
 	missing = missing[:min(len(missing), maxMissing)]
 	for i := range missing {
-		switch m := &missing[i]; {
-		case m.Unreadable != "":
-		case len(m.Keys) > 0:
-			m.Awaited, m.Meant = waits && m.Required, nearKey(m.Keys, x.configs.of(m.Config).now)
-		default:
-			m.Awaited, m.Meant = waits && m.Required, x.nearConfig(t.w, m.Config)
+		m := &missing[i]
+		if m.Awaited = waits && m.Required; m.Unreadable == "" && len(m.Keys) == 0 {
+			m.Meant = x.nearConfig(t.w, m.Config)
 		}
 	}
 	return append(missing, t.idle[:min(len(t.idle), maxMissing-len(missing))]...)
@@ -100,14 +96,6 @@ func (x *scribe) nearConfig(w *workload.Workload, c reloader.Config) string {
 	slices.Sort(used)
 	if name, ok := near.Word(c.Name, used); ok {
 		return name + ", which the pod template uses"
-	}
-	return ""
-}
-
-// nearKey says which key of a config was probably meant by the first of those that are missing.
-func nearKey(keys []string, f fact) string {
-	if name, ok := near.Word(keys[0], slices.Sorted(maps.Keys(f.digest.KeySums()))); ok {
-		return name + ", which it has"
 	}
 	return ""
 }

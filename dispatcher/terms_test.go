@@ -46,7 +46,7 @@ spec:
 				return reloader.Config{Kind: kind, Namespace: scenario.DefaultNamespace, Name: name}
 			}
 			certs := reloader.Missing{Config: of(reloader.ConfigMap, "db-certs"), Required: true}
-			key := reloader.Missing{Config: of(reloader.Secret, "api-password"), Keys: []string{"tokn"}, Meant: "token, which it has", Required: true}
+			key := reloader.Missing{Config: of(reloader.Secret, "api-password"), Keys: []string{"tokn"}, Required: true}
 			typo := reloader.Missing{Config: of(reloader.Secret, "api-pasword"), Meant: "api-password, which the pod template uses"}
 			says(certs, key, typo)
 			w.must(w.create(alice, object(t, `{kind: ConfigMap, metadata: {name: db-certs}, data: {ca: "1"}}`)))
