@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,35 +30,35 @@ const maxRereads = 5
 const atOnce time.Duration = -2
 
 // attend does what is due for one workload, and returns how long until it has to be attended again. No two calls are about the same workload.
-func (d *roller) attend(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+func (d *roller) attend(ctx context.Context, ref reloader.WorkloadRef) (time.Duration, error) {
 	t := d.tracker.trackedBy(ref)
 	if t == nil {
-		return 0
+		return 0, nil
 	}
 	if err := d.decider.expand(ctx, t); err != nil {
-		return d.troubled(ref, err)
+		return 0, fmt.Errorf("attend to %s: %w", ref, err)
 	}
 	released := d.release(ctx, t)
 	var s *sitting
 	for range maxRereads + 1 {
 		if err := d.keeper.readLedger(ctx, ref.Namespace); err != nil {
-			return d.troubled(ref, err)
+			return 0, fmt.Errorf("attend to %s: %w", ref, err)
 		}
 		var wait time.Duration
 		if s, wait = d.sit(t); s != nil {
 			wait = d.step(ctx, s)
 		}
 		if wait != atOnce {
-			return cmp.Or(released, wait)
+			return cmp.Or(released, wait), nil
 		}
 		if d.tracker.trackedBy(ref) != t {
-			return time.Millisecond // it was replaced, or opted out
+			return time.Millisecond, nil // it was replaced, or opted out
 		}
 	}
 	if s.conflict == nil {
-		return again
+		return again, nil
 	}
-	return d.holdBack(s, s.rolling, s.conflict)
+	return d.holdBack(s, s.rolling, s.conflict), nil
 }
 
 // sitting is one step of attend: a version of the workload, and the configs that are decided about.
@@ -203,11 +204,5 @@ func (d *roller) release(ctx context.Context, t *tracked) time.Duration {
 	}
 	d.Logger.Warn("pods could not be scheduled again yet", "workload", w.Ref().String(), "error", err)
 	_ = d.tracker.reread(ctx, w.Ref())
-	return again
-}
-
-// troubled has a workload attended again later, because of an error that is not about one of its configs.
-func (d *roller) troubled(ref reloader.WorkloadRef, err error) time.Duration {
-	d.Logger.Warn("a workload could not be attended to", "workload", ref.String(), "error", err)
 	return again
 }

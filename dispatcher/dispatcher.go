@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/dispatcher/metrics"
@@ -163,20 +162,19 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	b.history.judged = time.Now()
 	d.starting.Store(&lists{}) // before anything is looked at
 	d.unlock()
-	var begin, settle errgroup.Group
-	work(working, &settle, recorders, d.recordQ, func(ref reloader.WorkloadRef) time.Duration { return d.store(working, ref) })
-	work(working, &settle, 1, d.changeQ, func(c reloader.Config) time.Duration { return d.storeChanges(working, c) })
-	work(working, &settle, 2, d.ledgerQ, func(namespace string) time.Duration { return d.keepStates(working, namespace) })
 	late := func(ref reloader.WorkloadRef) time.Duration {
 		defer d.unlock()
 		return d.lock().gate.late(ref, time.Now())
 	}
-	attend := d.workers.among(func(ref reloader.WorkloadRef) time.Duration { return d.roller.attend(working, ref) }, late)
-	resume := newFair(resumers, d.owedQ).among(func(ref reloader.WorkloadRef) time.Duration { return d.debts.pay(working, ref) }, func(reloader.WorkloadRef) time.Duration { return 0 })
-	work(ctx, &begin, workers, d.workloadQ, attend)
-	work(ctx, &begin, resumers, d.owedQ, resume)
-	work(ctx, &begin, resumers, d.exportQ, func(c reloader.Config) time.Duration { return d.export(working, c) })
-	work(ctx, &begin, lookers, d.configQ, func(c reloader.Config) time.Duration { return d.verify(working, c) })
+	never := func(reloader.WorkloadRef) time.Duration { return 0 }
+	var begin, settle sync.WaitGroup
+	work(working, working, &settle, d.Logger, recorders, d.recordQ, d.store)
+	work(working, working, &settle, d.Logger, 1, d.changeQ, d.storeChanges)
+	work(working, working, &settle, d.Logger, 2, d.ledgerQ, d.keepStates)
+	work(working, ctx, &begin, d.Logger, workers, d.workloadQ, d.workers.among(d.roller.attend, late))
+	work(working, ctx, &begin, d.Logger, resumers, d.owedQ, newFair(resumers, d.owedQ).among(d.debts.pay, never))
+	work(working, ctx, &begin, d.Logger, resumers, d.exportQ, func(ctx context.Context, c reloader.Config) (time.Duration, error) { return 0, d.fleet.Export(ctx, c) })
+	work(working, ctx, &begin, d.Logger, lookers, d.configQ, d.verify)
 
 	if d.first(ctx) == nil {
 		d.forgetUnseen()
@@ -190,10 +188,11 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
 	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.configQ)
-	_ = begin.Wait()
+	begin.Wait()
 	d.storeRest()
 	d.shutDown(d.recordQ, d.changeQ, d.ledgerQ)
-	return settle.Wait()
+	settle.Wait()
+	return nil
 }
 
 const drainTime = 15 * time.Second

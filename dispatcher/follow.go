@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/reloader"
@@ -65,15 +64,6 @@ func (d *Dispatcher) newsOf(c reloader.Config) {
 	defer d.unlock()
 	b.lookAt(c)
 	b.reopenAll(c)
-}
-
-// export tells the clusters that follow c what they may know.
-func (d *Dispatcher) export(ctx context.Context, c reloader.Config) time.Duration {
-	if err := d.fleet.Export(ctx, c); err != nil {
-		d.Logger.Warn("a config that other clusters follow could not be looked at", "config", c.String(), "error", err)
-		return again
-	}
-	return 0
 }
 
 // own looks at configs of this cluster for the fleet.

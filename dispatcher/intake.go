@@ -93,7 +93,7 @@ func (d *Dispatcher) Overhear(hints []reloader.Hint) {
 }
 
 // verify answers every hint about c by one look at it.
-func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duration {
+func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) (time.Duration, error) {
 	b := d.lock()
 	l := b.intake.open(c)
 	hints := l.hints
@@ -123,13 +123,12 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) time.Duratio
 	d.unlock()
 	d.acknowledge(l.deliveries, targets, err)
 	switch {
-	case err == nil, refused:
-		return 0
+	case refused:
+		return 0, nil
 	case apierrors.IsForbidden(err):
-		return retryRefused
+		return retryRefused, nil
 	}
-	d.Logger.Warn("a config could not be looked at", "config", c.String(), "error", err)
-	return again
+	return 0, err
 }
 
 func (d *Dispatcher) acknowledge(deliveries []Delivery, targets []reloader.Config, err error) {

@@ -15,29 +15,28 @@ type keeper struct {
 }
 
 // keepStates writes the ledger of a namespace. It waits while a crowd is rolled: each write has all entries of the namespace.
-func (d *keeper) keepStates(ctx context.Context, namespace string) time.Duration {
+func (d *keeper) keepStates(ctx context.Context, namespace string) (time.Duration, error) {
 	if d.workers.crowded() {
-		return ledgerDelay
+		return ledgerDelay, nil
 	}
 	entries := d.lock().states.take(namespace)
 	d.unlock()
 	if len(entries) == 0 {
-		return 0
+		return 0, nil
 	}
 	err := d.Ledger.Put(ctx, namespace, entries)
 	b := d.lock()
 	delete(b.states.writing, namespace)
 	if err == nil {
 		d.unlock()
-		return 0
+		return 0, nil
 	}
 	for ref := range entries {
 		put(b.states.changed, namespace, ref, struct{}{})
 	}
 	d.unlock()
-	d.Logger.Warn("the ledger of a namespace is not written yet", "namespace", namespace, "error", err)
 	_ = d.readLedger(ctx, namespace)
-	return again
+	return 0, fmt.Errorf("write the ledger of %s: %w", namespace, err)
 }
 
 // readLedger takes what another process has written into the ledger of a namespace since it was read last.
@@ -52,9 +51,9 @@ func (d *keeper) readLedger(ctx context.Context, namespace string) error {
 }
 
 // store records what is known about a workload: first its finished reloads, then its record. A workload that is gone loses its record.
-func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) (time.Duration, error) {
 	if d.workers.crowded() {
-		return ledgerDelay
+		return ledgerDelay, nil
 	}
 	d.explain(ctx, ref)
 	b := d.lock()
@@ -70,11 +69,10 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) time.Durat
 	default:
 		err = d.History.DeleteWorkload(ctx, d.Cluster, ref)
 	}
-	if err == nil {
-		return 0
+	if err != nil {
+		err = fmt.Errorf("store the record of %s: %w", ref, err)
 	}
-	d.Logger.Warn("the record of a workload is not stored yet", "workload", ref.String(), "error", err)
-	return again
+	return 0, err
 }
 
 // storeRecord stores r, unless the stored record, which has that print, says the same.
@@ -134,18 +132,17 @@ func (d *keeper) completed(ctx context.Context, f finished) (reloader.Reload, bo
 	return last, ok && last.ID == r.ID, nil // otherwise something else has followed
 }
 
-func (d *keeper) storeChanges(ctx context.Context, c reloader.Config) time.Duration {
+func (d *keeper) storeChanges(ctx context.Context, c reloader.Config) (time.Duration, error) {
 	for {
 		e := d.lock().configs[c]
 		if e == nil || len(e.unstored) == 0 {
 			d.unlock()
-			return 0
+			return 0, nil
 		}
 		change := e.unstored[0]
 		d.unlock()
 		if err := d.History.AppendChange(ctx, change); err != nil {
-			d.Logger.Warn("a change is not stored yet", "change", change.ID, "config", c.String(), "error", err)
-			return again
+			return 0, fmt.Errorf("store change %s of %s: %w", change.ID, c, err)
 		}
 		d.lock()
 		if e.unstored[0].ID == change.ID {

@@ -53,15 +53,15 @@ func (d *payer) abandon(ref reloader.WorkloadRef) {
 	}
 }
 
-func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) time.Duration {
+func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Duration, error) {
 	p, known := d.lock().paused[ref]
 	d.unlock()
 	if !known {
-		return 0
+		return 0, nil
 	}
 	pause := d.compile(p.w).Chosen.Pause
 	if wait := pauseLeft(pause, time.Now()); wait > 0 && !p.now {
-		return wait
+		return wait, nil
 	}
 	w, err := d.Workloads.Roll(ctx, p.w, mark.Resume(pause.Key))
 	resumed := err == nil
@@ -75,19 +75,18 @@ func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) time.Duration
 		if b.paused[ref].w == p.w { // and not another workload of its name that was seen meanwhile
 			delete(b.paused, ref)
 		}
-		return 0
+		return 0, nil
 	case err == nil:
 		d.note(w, d.compile(w).Chosen.Pause)
 	}
 	if resumed {
 		d.Logger.Info("pause ended", "workload", ref.String())
-		return 0
+		return 0, nil
 	}
 	if p.now {
 		d.abandon(ref)
 	}
-	d.Logger.Warn("pause could not be ended yet", "workload", ref.String(), "error", err)
-	return again
+	return again, err
 }
 
 // clockSkew is how far the clock of another process that began a pause may be ahead of ours.

@@ -2,10 +2,10 @@ package dispatcher
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -47,25 +47,31 @@ func newQueue[K comparable](longest time.Duration) workqueue.TypedRateLimitingIn
 // again asks for another try, with growing pauses.
 const again time.Duration = -1
 
-// work starts n workers that take keys from q. A worker returns 0 when the key is done, again, or a time to wait. Once ctx has ended, keys are
-// dropped instead.
-func work[K comparable](ctx context.Context, g *errgroup.Group, n int, q workqueue.TypedRateLimitingInterface[K], do func(K) time.Duration) {
+// job does what is due for a key. It returns 0 when that is done, again, or a time to wait. An error is logged, and asks for another try.
+type job[K comparable] = func(context.Context, K) (time.Duration, error)
+
+// work starts n workers of g that take keys from q. Once begin has ended, keys are dropped instead.
+func work[K comparable](ctx, begin context.Context, g *sync.WaitGroup, log *slog.Logger, n int, q workqueue.TypedRateLimitingInterface[K], do job[K]) {
 	for range n {
-		g.Go(func() error {
+		g.Go(func() {
 			for {
 				key, closed := q.Get()
 				if closed {
-					return nil
+					return
 				}
-				if ctx.Err() != nil {
+				if begin.Err() != nil {
 					q.Done(key)
 					continue
 				}
-				switch wait := do(key); {
-				case wait == again:
-					q.AddRateLimited(key)
+				wait, err := do(ctx, key)
+				if err != nil {
+					log.Warn("not done yet", "error", err)
+				}
+				switch {
 				case wait > 0: // a failed roll continues from there
 					q.AddAfter(key, wait)
+				case err != nil || wait == again:
+					q.AddRateLimited(key)
 				default:
 					q.Forget(key)
 				}
@@ -107,13 +113,13 @@ func newFair(workers int, q workqueue.TypedRateLimitingInterface[reloader.Worklo
 
 // among returns do for the workers of the queue. late is called with a workload that waits, and returns when it says so again although its turn has not
 // come; 0 if never.
-func (f *fair) among(do, late func(reloader.WorkloadRef) time.Duration) func(reloader.WorkloadRef) time.Duration {
-	return func(ref reloader.WorkloadRef) time.Duration {
+func (f *fair) among(do job[reloader.WorkloadRef], late func(reloader.WorkloadRef) time.Duration) job[reloader.WorkloadRef] {
+	return func(ctx context.Context, ref reloader.WorkloadRef) (time.Duration, error) {
 		if !f.enter(ref) {
-			return late(ref)
+			return late(ref), nil
 		}
 		defer f.leave(ref.Namespace)
-		return do(ref)
+		return do(ctx, ref)
 	}
 }
 
