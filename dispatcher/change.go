@@ -162,11 +162,6 @@ func (h *history) knowMore(c reloader.Config, e *entry, change reloader.Change) 
 				t.edges.Get(c).changes[i], waits = change, true
 			}
 		}
-		if t.rollout != nil && t.rollout.Reload != nil {
-			followed := *t.rollout.Reload
-			followed.Causes, _ = attributedTo(followed.Causes, change)
-			t.rollout.Reload = &followed
-		}
 		if waits && t.hold == nil {
 			continue // nothing is on record that names it
 		}

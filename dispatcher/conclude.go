@@ -98,14 +98,6 @@ func (b *board) explains(t *tracked, c reloader.Config, v plan.Verdict) bool {
 	return v.Reason == reloader.ReasonKeysUnused && known.last(b.Cluster, c).ResourceVersion == v.Write.Version
 }
 
-func (b *board) concludeRequest(s *sitting, why reloader.Reason) {
-	s.t.state.Requested = reloader.ValueID(s.requested)
-	b.states.change(s.w.Ref())
-	r := b.scribe.rolled(done{s: s, state: s.t.state, outcome: why, at: time.Now()})
-	b.records.finish(s.w, r)
-	b.logReload(r)
-}
-
 // rolledElsewhere records a roll that this process did not make: another one did, which may have ended before it could say so, or the admission webhook.
 func (b *board) rolledElsewhere(t *tracked, before applied.State) {
 	r := b.scribe.elsewhere(t, before)

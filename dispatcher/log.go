@@ -34,11 +34,7 @@ func (d *common) logReload(r reloader.Reload) {
 }
 
 func (d *common) logRollout(ref reloader.WorkloadRef, r *rollout.Rollout) {
-	var causes []reloader.Cause
-	if r.Reload != nil {
-		causes = r.Reload.Causes
-	}
-	d.Logger.Info("rollout", "workload", ref.String(), "result", r.State.Result, "reload", r.ID, "message", r.State.Message, "changes", changesOf(causes))
+	d.Logger.Info("rollout", "workload", ref.String(), "result", r.State.Result, "reload", r.ID, "message", r.State.Message)
 }
 
 func (d *common) logFailed(r reloader.Reload, attempts int) {

@@ -18,7 +18,10 @@ import (
 // roll rolls the workload of s by one write, which also says what it was rolled for. A conflict has everything read and decided again.
 func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) time.Duration {
 	if s.w.Dormant && s.requested != "" && out.Do != plan.Roll {
-		d.lock().concludeRequest(s, reloader.ReasonDormant)
+		b := d.lock()
+		served := s.t.state
+		served.Requested = reloader.ValueID(s.requested)
+		b.conclude(done{s: s, state: served, outcome: reloader.ReasonDormant})
 		d.unlock()
 		return d.note(ctx, s, out, verdicts)
 	}

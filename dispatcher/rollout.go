@@ -91,15 +91,8 @@ func (f *rollouts) conclude(t *tracked) {
 		f.Announcer.Stalled(t.w, fmt.Sprintf("the rollout of reload %s, begun at %s, has stalled: %s",
 			r.ID, r.State.StartedAt.UTC().Format(time.RFC3339), r.State.Message))
 	}
-	known, state := reloader.Reload{ID: r.ID, Cluster: f.Cluster, Workload: t.w.Ref()}, r.State
-	if r.Reload != nil {
-		known = *r.Reload
-	}
-	known.Rollout = &state
-	f.records.add(finished{w: t.w, reload: known})
-	if r.Over() {
-		r.Reload = nil
-	}
+	state := r.State
+	f.records.add(finished{w: t.w, reload: reloader.Reload{ID: r.ID, Rollout: &state}})
 }
 
 // explain adds to what is said of a stalled rollout why its pods do not start, if they may be read.

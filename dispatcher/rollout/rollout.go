@@ -14,19 +14,18 @@ import (
 
 // Rollout follows one reload. A nil Rollout is not followed, and is over.
 type Rollout struct {
-	// ID is that of the reload, and Reload what is on record of it; nil if another process recorded it.
-	ID     string
-	Reload *reloader.Reload
-	State  reloader.Rollout
+	// ID is that of the reload.
+	ID    string
+	State reloader.Rollout
 	// before is the revision of the template that the reload changed, and revision that of the reload's template; empty if not known. A
 	// controller that had not seen the template before, or did nothing about it, has perhaps no other revision for the reload's than it had.
 	before, revision string
-	// explained says that the cause of the stall was looked for.
+	// explained says that the cause of a stall was looked for, or that another process follows the reload from the start.
 	explained bool
 }
 
 // Unexplained reports whether r has stalled without a known cause.
-func (r *Rollout) Unexplained() bool { return r.Stalled() && !r.explained && r.Reload != nil }
+func (r *Rollout) Unexplained() bool { return r.Stalled() && !r.explained }
 
 // Explain adds the cause of the stall to what is said; empty if it was not found.
 func (r *Rollout) Explain(cause string) {
@@ -45,10 +44,9 @@ type End struct {
 func Of(made reloader.Reload, before workload.Progress, now time.Time) *Rollout {
 	r := &Rollout{ID: made.ID, State: reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: made.PatchedAt}}
 	if made.PatchedAt.IsZero() {
-		r.State.StartedAt = now
+		r.State.StartedAt, r.explained = now, true
 		return r
 	}
-	r.Reload = &made
 	if before.Observed && before.Phase != workload.Waiting || before.Manual != "" {
 		r.before = before.Revision
 	}
@@ -60,7 +58,7 @@ func Recorded(id string, state reloader.Rollout, now time.Time) *Rollout {
 	if state.StartedAt.After(now) {
 		state.StartedAt = now
 	}
-	return &Rollout{ID: id, State: state}
+	return &Rollout{ID: id, State: state, explained: true}
 }
 
 // Result returns how far r is; empty if it is not followed.
