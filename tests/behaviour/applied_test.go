@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -48,7 +49,13 @@ func TestForgedApplied(t *testing.T) {
 	}
 	s.Edit("other", "three")
 	for name, tc := range cases {
-		s.problem(named(name), tc.want)
+		s.Await("a problem of "+name, func(ctx context.Context) error {
+			problems, err := shared.Reroll.Problems(ctx, s.NS, named(name))
+			if err == nil && !strings.Contains(strings.Join(problems, "\n"), stamp+": "+tc.want) {
+				err = fmt.Errorf("problems are %q, want one with %q", problems, tc.want)
+			}
+			return err
+		})
 	}
 	s.Quiet()
 	s.changed("other", 2)
@@ -71,12 +78,11 @@ func named(name string) string { return strings.ToLower(strings.ReplaceAll(name,
 // applied returns what the annotation of a Deployment says.
 func (s *room) applied(name string) string {
 	s.T.Helper()
-	d, err := s.Client().AppsV1().Deployments(s.NS).Get(s.Ctx(), name, metav1.GetOptions{})
-	s.Must(err)
-	if d.Annotations[stamp] == "" {
+	applied := s.Deployment(name).Annotations[stamp]
+	if applied == "" {
 		s.T.Fatalf("%s was not rolled", name)
 	}
-	return d.Annotations[stamp]
+	return applied
 }
 
 // TestDamagedLedger: entries that cannot be read are set aside under another name and count for nothing. No workload rolls for that, and each rolls once

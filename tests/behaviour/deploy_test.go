@@ -1,7 +1,6 @@
 package behaviour
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,8 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/tests/kube"
 	"github.com/reroll-dev/reroll/tests/line"
 )
 
@@ -79,10 +78,8 @@ func fill(manifest, name, content, image string) string {
 // changed fails the test unless the template of a Deployment has changed n times since it was created, by whomever.
 func (s *room) changed(name string, n int) {
 	s.T.Helper()
-	client := s.Client().AppsV1().Deployments(s.NS)
-	last, err := client.Patch(s.Ctx(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":[]}}`), metav1.PatchOptions{})
-	s.Must(err)
-	watch, err := client.Watch(s.Ctx(), metav1.ListOptions{ResourceVersion: s.since, FieldSelector: "metadata.name=" + name})
+	last := s.Deployment(name)
+	watch, err := s.Client().AppsV1().Deployments(s.NS).Watch(s.Ctx(), metav1.ListOptions{ResourceVersion: s.since, FieldSelector: "metadata.name=" + name})
 	s.Must(err)
 	defer watch.Stop()
 	var before *corev1.PodTemplateSpec
@@ -118,6 +115,13 @@ var deploys = map[string]struct {
 		s.Edit("web", "three")
 		s.KubectlWith(fill(deployment, "web", "", "1"), "replace", "-f", "-")
 	}, 3},
+	"kubectl rollout undo is one change; Reroll adds none": {func(s *room) {
+		s.KubectlWith(fill(config+"---"+deployment, "web", "one", "1"), "apply", "-f", "-")
+		s.Kubectl("wait", "--for=jsonpath={.status.observedGeneration}=1", "--timeout=2m", "deployment/web")
+		s.usual("web")
+		s.Kubectl("wait", "--for=jsonpath={.status.observedGeneration}=2", "--timeout=2m", "deployment/web")
+		s.Kubectl("rollout", "undo", "deployment/web")
+	}, 2},
 	"server-side apply takes away nothing of what it does not name": {func(s *room) {
 		s.usual("web")
 		s.KubectlWith(fill(deployment, "web", "", "1"), "apply", "--server-side", "--force-conflicts", "-f", "-")
@@ -138,8 +142,16 @@ var deploys = map[string]struct {
 	}, 2},
 }
 
-// TestDeploys: Reroll is done with a deployment in this process and in the next, and the next edit rolls once.
+// TestDeploys: Reroll is done with a deployment in this process and in the next, and the next edit rolls once. The controller of Deployments runs, which
+// keeps the history for kubectl rollout undo; that of ReplicaSets does not, whose pods nothing here would start.
 func TestDeploys(t *testing.T) {
+	parts, err := kube.Parts(t.Context())
+	line.Must(t, err)
+	controllers, err := kube.StartProgram(parts.Path(kube.ControllerManager), []string{
+		"--kubeconfig=" + shared.Kube.Kubeconfig(), "--controllers=deployment-controller", "--leader-elect=false", "--secure-port=0",
+	}, t.TempDir())
+	line.Must(t, err)
+	t.Cleanup(controllers.Kill)
 	rooms := map[string]*room{}
 	for name := range deploys {
 		rooms[name] = newRoom(t)
@@ -171,16 +183,4 @@ func (s *room) next(name string, n int) {
 	s.Edit(name, "last")
 	s.Quiet()
 	s.changed(name, n+1)
-}
-
-// problem waits until Reroll says something about the annotation of a Deployment.
-func (s *room) problem(name, want string) {
-	s.T.Helper()
-	line.Eventually(s.T, "a problem of "+name, func(ctx context.Context) error {
-		problems, err := shared.Reroll.Problems(ctx, s.NS, name)
-		if err == nil && !strings.Contains(strings.Join(problems, "\n"), stamp+": "+want) {
-			err = fmt.Errorf("problems are %q, want one with %q", problems, want)
-		}
-		return err
-	})
 }

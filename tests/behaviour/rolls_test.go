@@ -19,9 +19,7 @@ import (
 func (s *room) runs(deployment, name string, started time.Time) {
 	s.T.Helper()
 	client := s.Client()
-	d, err := client.AppsV1().Deployments(s.NS).Get(s.Ctx(), deployment, metav1.GetOptions{})
-	s.Must(err)
-	template := d.Spec.Template
+	template := s.Deployment(deployment).Spec.Template
 	pod, err := client.CoreV1().Pods(s.NS).Create(s.Ctx(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: template.Labels, Annotations: template.Annotations}, Spec: template.Spec,
 	}, metav1.CreateOptions{})
@@ -62,14 +60,8 @@ func (s *room) back(flags ...string) {
 	s.Quiet()
 }
 
-// nextSecond waits for the second after a time: what the API server dates tells no two times of one second apart.
-func (s *room) nextSecond(t time.Time) {
-	s.T.Helper()
-	select {
-	case <-time.After(time.Until(t.Truncate(time.Second).Add(time.Second))):
-	case <-s.Ctx().Done():
-	}
-}
+// nextSecond waits for the next second: what the API server dates tells no two times of one second apart.
+func nextSecond() { <-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) }
 
 const nightly = `
 apiVersion: batch/v1
@@ -105,7 +97,7 @@ func TestUnknownEvidence(t *testing.T) {
 	}
 	s.away(true, true)
 	s.Edit("web", "three")
-	s.nextSecond(time.Now())
+	nextSecond()
 	s.back()
 	jobs(0)
 	s.Edit("web", "four")
@@ -120,13 +112,13 @@ func TestFirstSight(t *testing.T) {
 	s.away(true, true)
 	s.KubectlWith(fill(config+"---"+deployment, "web", "one", "1"), "apply", "-f", "-")
 	s.runs("web", "old", time.Now())
-	s.nextSecond(time.Now())
+	nextSecond()
 	s.Edit("web", "two")
-	s.nextSecond(time.Now())
+	nextSecond()
 	s.back()
 	s.changed("web", 0)
 	s.away(true, false)
-	s.nextSecond(time.Now())
+	nextSecond()
 	s.Edit("web", "three")
 	s.back()
 	s.changed("web", 1)
@@ -151,7 +143,7 @@ func TestPodsThatNeverStarted(t *testing.T) {
 	s.changed("web", 0)
 	s.gone("pod/waits")
 	s.runs("web", "runs", time.Now())
-	s.nextSecond(time.Now())
+	nextSecond()
 	needed("2")
 	s.changed("web", 1)
 }
@@ -192,7 +184,7 @@ func TestChangeWhileStarting(t *testing.T) {
 		_, err := configs.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i)}, Data: map[string]string{"k": "one"}}, metav1.CreateOptions{})
 		s.Must(err)
 	}
-	s.nextSecond(time.Now())
+	nextSecond()
 	s.Must(shared.Reroll.Start())
 	ready := make(chan error, 1)
 	go func() { ready <- shared.Reroll.WaitReady(t.Context()) }()
@@ -233,9 +225,9 @@ func TestFirstSightOfScope(t *testing.T) {
 		s.away(true, true)
 		s.KubectlWith(strings.Replace(fill(config+"---"+deployment, name, "one", "1"), `reroll.dev/auto: "true"`, c.annotation, 1), "apply", "-f", "-")
 		s.runs(name, name, time.Now())
-		s.nextSecond(time.Now())
+		nextSecond()
 		s.Edit(name, "two")
-		s.nextSecond(time.Now())
+		nextSecond()
 		if rolls, err := s.Reroll("migrate", "--set", c.setting, "-n", s.NS, "-o", "jsonpath={.items[?(@.rolls==true)].workload}"); err != nil || strings.TrimSpace(rolls) != "" {
 			t.Errorf("%s: migrate says that it rolls %s: %v", name, rolls, err)
 		}
