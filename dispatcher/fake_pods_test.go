@@ -33,7 +33,7 @@ type runners struct {
 	// answer is what a call answers, after the pod has read its files unless it is an error.
 	answer func(p *runner, path string) ([]byte, error)
 	calls  []string
-	// act is done in place of an edit; nil edits.
+	// act is an edit, or what is done in its place.
 	act func()
 }
 
@@ -58,6 +58,7 @@ var (
 // run gives a world the ConfigMap app, and dispatchers that reload pods.
 func (w *world) run() *runners {
 	r := &runners{world: w, pods: map[string][]*runner{}, answer: func(*runner, string) ([]byte, error) { return nil, nil }}
+	r.act = func() { r.edits("2", 0) }
 	w.give("app", "1")
 	r.writes = []written{{time.Now(), "1"}}
 	w.configure = func(o *dispatcher.Options) {
@@ -69,6 +70,7 @@ func (w *world) run() *runners {
 
 const (
 	hotHTTP = `reroll.dev/auto: "true", reroll.dev/strategy: http, reroll.dev/http-reload: "POST :web/-/reload"`
+	hotExec = `reroll.dev/auto: "true", reroll.dev/strategy: exec, reroll.dev/exec-reload: '["reload"]'`
 	mounts  = `{volumes: [{name: v, configMap: {name: app}}], containers: [{name: main, volumeMounts: [{name: v, mountPath: /v}]}]}`
 )
 
@@ -117,13 +119,14 @@ func (r *runners) end(name string) {
 	r.pods[name] = r.pods[name][1:]
 }
 
-// edits gives app a new value.
-func (r *runners) edits(value string) {
+// edits gives app a new value, and lets time go by.
+func (r *runners) edits(value string, after time.Duration) {
 	r.t.Helper()
 	r.mu.Lock()
 	r.writes = append(r.writes, written{time.Now(), value})
 	r.mu.Unlock()
 	r.edit(alice, app, value)
+	r.pass(after)
 }
 
 // files returns what the volume of p has.

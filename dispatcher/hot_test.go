@@ -47,17 +47,28 @@ func (l *fullLedger) Put(ctx context.Context, namespace string, changed map[relo
 	return l.Ledger.Put(ctx, namespace, changed)
 }
 
+// hot gives a world running pods of web, and a dispatcher that has seen them.
+func (w *world) hot(annotations string, pods int) *runners {
+	r := w.run()
+	r.workload("web", annotations, mounts, pods)
+	r.settled()
+	return r
+}
+
+// halfway is hot, and an edit for which each pod was asked once.
+func (w *world) halfway(pods int) *runners {
+	r := w.hot(hotHTTP, pods)
+	r.edits("2", 5*time.Second)
+	r.have("2", slices.Repeat([]int{1}, pods)...)
+	return r
+}
+
 // TestHotReload: running pods take new content without a restart: each is asked when its kubelet was made to refresh the files, and once more when every
 // kubelet has. Only then it is on record.
 func TestHotReload(t *testing.T) {
 	each(t, scenario.Settings{}, worlds{
 		"two calls for each pod": func(t *testing.T, w *world) {
-			r := w.run()
-			r.workload("web", hotHTTP, mounts, 2)
-			r.settled()
-			r.edits("2")
-			r.pass(5 * time.Second)
-			r.have("2", 1, 1)
+			r := w.halfway(2)
 			if hold := r.held(reloader.ReasonReloading); !strings.Contains(hold.Message, "2 of 2 pods") || hold.Due.Sub(hold.Since) < 80*time.Second {
 				t.Errorf("hold %+v", hold)
 			}
@@ -76,12 +87,9 @@ func TestHotReload(t *testing.T) {
 			r.have("2", 2, 2)
 		},
 		"content that changes meanwhile, and goes back": func(t *testing.T, w *world) {
-			r := w.run()
-			r.workload("web", hotHTTP, mounts, 1)
-			r.settled()
+			r := w.hot(hotHTTP, 1)
 			for i, value := range []string{"2", "3", "1"} {
-				r.edits(value)
-				r.pass(30 * time.Second)
+				r.edits(value, 30*time.Second)
 				r.have(value, i+1)
 			}
 			r.pass(quiet)
@@ -89,19 +97,13 @@ func TestHotReload(t *testing.T) {
 			r.ended(once(reloader.ReasonCalled))
 		},
 		"a process that ends between the calls": func(t *testing.T, w *world) {
-			r := w.run()
-			r.workload("web", hotHTTP, mounts, 1)
-			r.settled()
-			r.edits("2")
-			r.pass(5 * time.Second)
+			r := w.halfway(1)
 			r.successor()
 			r.have("2", 3)
 			r.ended(once(reloader.ReasonCalled))
-			r.edits("3")
-			r.pass(5 * time.Second)
+			r.edits("3", 5*time.Second)
 			r.stop()
-			r.edits("2") // it is what the last reload has noted, and not what the pod has
-			r.pass(time.Minute)
+			r.edits("2", time.Minute) // it is what the last reload has noted, and not what the pod has
 			r.settled()
 			r.have("2", 6)
 			r.ended(map[reloader.Reason]int{reloader.ReasonCalled: 2})
@@ -114,58 +116,82 @@ func TestHotReload(t *testing.T) {
 			r.workload("web", hotHTTP, mounts, 1)
 			r.settled()
 			full.refuses.Store(true)
-			r.edits("2")
-			r.pass(time.Minute)
+			r.edits("2", time.Minute)
 			r.have("1", 0)
 			full.refuses.Store(false)
 			r.pass(quiet)
 			r.have("2", 2)
 		},
 		"a freeze meanwhile": func(t *testing.T, w *world) {
-			r := w.run()
-			r.workload("web", hotHTTP, mounts, 1)
-			p := r.settled()
-			r.edits("2")
-			r.pass(5 * time.Second)
-			p.SetControl(control.Parse(map[string]string{control.Key: "freeze: {reason: an incident}"}))
+			r := w.halfway(1)
+			r.running[0].SetControl(control.Parse(map[string]string{control.Key: "freeze: {reason: an incident}"}))
 			r.pass(quiet)
 			r.held(reloader.ReasonFrozen)
 			r.have("2", 1)
-			p.SetControl(control.Control{})
+			r.running[0].SetControl(control.Control{})
 			r.pass(quiet)
 			r.have("2", 2)
 			r.ended(once(reloader.ReasonCalled))
 		},
 		"a pod that starts with the content": func(t *testing.T, w *world) {
-			r := w.run()
-			r.workload("web", hotHTTP, mounts, 1)
-			r.settled()
-			r.edits("2")
-			r.pass(5 * time.Second)
+			r := w.halfway(1)
 			r.begin("web")
 			r.pass(quiet)
 			r.have("2", 2, 0)
 			r.ended(once(reloader.ReasonCalled))
 		},
 		"a refusal restarts at once": func(t *testing.T, w *world) {
-			r := w.run()
-			r.workload("web", hotHTTP, mounts, 1)
-			r.settled()
+			r := w.hot(hotHTTP, 1)
 			r.fails("pod-1", refusal(true))
-			r.edits("2")
-			r.pass(10 * time.Second)
+			r.edits("2", 10*time.Second)
 			r.ended(once(reloader.ReasonReloaded))
 		},
 		"a request restarts": func(t *testing.T, w *world) {
-			r := w.run()
-			r.workload("web", hotHTTP, mounts, 1)
-			r.settled()
+			r := w.hot(hotHTTP, 1)
 			r.must(r.patch(alice, web, types.MergePatchType, []byte(`{"metadata":{"annotations":{"reroll.dev/requested":"now"}}}`)))
 			r.pass(quiet)
 			r.have("1", 0)
 			r.ended(once(reloader.ReasonReloaded))
 		},
 	})
+}
+
+// TestHotReloadWaits: what holds back a roll holds back a reload of running pods. None is touched or asked before, and then all edits are one reload.
+func TestHotReloadWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		annotations, control string
+		hold, outcome        reloader.Reason
+		has                  string
+		asked                int
+	}{
+		"pause":   {hotHTTP, `pauses: [{until: "2000-01-01T01:00:00Z"}]`, reloader.ReasonPausedByOperator, reloader.ReasonCalled, "3", 2},
+		"windows": {hotExec, `windows: ["CRON_TZ=UTC 0 1 * * * 1h"]`, reloader.ReasonOutsideWindow, reloader.ReasonCalled, "3", 2},
+		"a window of its own": {
+			`reroll.dev/auto: "true", reroll.dev/strategy: refresh, reroll.dev/maintenance-window: CRON_TZ=UTC 0 1 * * * 1h`, "",
+			reloader.ReasonOutsideWindow, reloader.ReasonRefreshed, "1", 0,
+		},
+	} {
+		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
+			w.control = control.Parse(map[string]string{control.Key: c.control})
+			r := w.hot(c.annotations, 1)
+			r.edits("2", quiet)
+			r.edits("3", quiet)
+			ends := time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)
+			r.pass(time.Until(ends) - time.Second)
+			r.have("1", 0)
+			if hold, touched := r.held(c.hold), r.counted("refresh"); !hold.Due.Equal(ends) || touched > 0 {
+				t.Errorf("%d pods were touched; hold %+v", touched, hold)
+			}
+			r.pass(5 * time.Second)
+			r.have(c.has, c.asked/2)
+			r.pass(time.Hour)
+			r.have(c.has, c.asked)
+			r.held("")
+			if last, touched := r.ended(once(c.outcome)), r.counted("refresh"); len(last.Causes) != 2 || touched != 1 {
+				t.Errorf("%d pods were touched; reload %+v", touched, last)
+			}
+		})
+	}
 }
 
 // TestHotReloadsRestart: where running pods cannot take new content, the workload rolls, says why, and said so before.
@@ -184,7 +210,7 @@ func TestHotReloadsRestart(t *testing.T) {
 		"host network":   {hotHTTP, strings.Replace(mounts, "{", "{hostNetwork: true, ", 1), 1, nil, "its pods use the host network", true},
 		"not referred":   {hotHTTP + `, reroll.dev/configmaps: app`, `{containers: [{name: main}]}`, 1, nil, "does not refer to ConfigMap/", true},
 		"not allowed":    {hotHTTP, mounts, 1, func(r *runners) { r.configure = nil }, "hotReload.enabled is off", true},
-		"exec not allowed": {`reroll.dev/auto: "true", reroll.dev/strategy: exec, reroll.dev/exec-reload: '["reload"]'`, mounts, 1, func(r *runners) {
+		"exec not allowed": {hotExec, mounts, 1, func(r *runners) {
 			r.configure = func(o *dispatcher.Options) { o.Pods, o.Caller = r, r }
 		}, "hotReload.exec is off", true},
 		"no running pod": {hotHTTP, mounts, 0, nil, "no pod of it runs", false},
@@ -205,11 +231,7 @@ func TestHotReloadsRestart(t *testing.T) {
 			if record, _ := r.store.recordOf(webRef); strings.Contains(record.Edges[0].Restarts, c.why) != c.before {
 				t.Errorf("it says before: %q", record.Edges[0].Restarts)
 			}
-			if r.act != nil {
-				r.act()
-			} else {
-				r.edits("2")
-			}
+			r.act()
 			r.pass(2 * quiet)
 			if last := r.ended(once(reloader.ReasonReloaded)); !strings.Contains(last.Message, c.why) || last.Strategy == "http" {
 				t.Errorf("strategy %s: %s", last.Strategy, last.Message)

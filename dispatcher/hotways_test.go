@@ -22,8 +22,7 @@ func TestHotReloadWithoutRestart(t *testing.T) {
 			r := w.run()
 			r.workload("web", never, `{containers: [{name: main, envFrom: [{configMapRef: {name: app}}]}]}`, 1)
 			r.settled()
-			r.edits("2")
-			r.pass(time.Hour)
+			r.edits("2", time.Hour)
 			r.held(reloader.ReasonReloadFailed)
 			r.have("1", 0)
 			r.ended(once(reloader.ReasonReloadFailed))
@@ -54,13 +53,11 @@ func TestHotReloadWithoutRestart(t *testing.T) {
 				}
 				return calls, holds
 			}
-			r.edits("bad")
-			r.pass(30 * time.Minute)
+			r.edits("bad", 30*time.Minute)
 			if calls, holds := count(); calls != 0 || holds[reloader.ReasonReloadFailed] != 1 || holds[reloader.ReasonHalted] != 2 {
 				t.Errorf("%d calls answered, holds %v", calls, holds)
 			}
-			r.edits("good")
-			r.pass(20 * time.Minute)
+			r.edits("good", 20*time.Minute)
 			if calls, _ := count(); calls != 6 {
 				t.Errorf("%d calls answered after the correction, want two for each workload", calls)
 			}
@@ -77,7 +74,7 @@ func TestHotReloadTakesItsPlace(t *testing.T) {
 		r.workload("web", hotHTTP, mounts, 1)
 		r.workload("next", hotHTTP, mounts, 1)
 		r.settled()
-		r.edits("2")
+		r.edits("2", 0)
 		for _, want := range []int{1, 3, 4} { // the second begins when the first has ended
 			r.pass(80 * time.Second)
 			_, first := r.reads("web")
@@ -93,9 +90,7 @@ func TestHotReloadTakesItsPlace(t *testing.T) {
 // leave pods with content that the next one does not know of.
 func TestHotReloadIsNotedFirst(t *testing.T) {
 	inWorld(t, scenario.Settings{}, func(t *testing.T, w *world) {
-		r := w.run()
-		r.workload("web", hotHTTP, mounts, 1)
-		r.settled()
+		r := w.hot(hotHTTP, 1)
 		r.answer = func(*runner, string) ([]byte, error) {
 			w.ledger.mu.Lock()
 			defer w.ledger.mu.Unlock()
@@ -110,8 +105,7 @@ func TestHotReloadIsNotedFirst(t *testing.T) {
 			}
 			return nil
 		})
-		r.edits("2")
-		r.pass(10 * time.Minute)
+		r.edits("2", 10*time.Minute)
 		if _, asked := r.reads("web"); asked[0] != 2 {
 			t.Errorf("asked %v times, want 2", asked)
 		}
@@ -121,11 +115,8 @@ func TestHotReloadIsNotedFirst(t *testing.T) {
 // TestHotReloadDryRun: no pod is touched or asked.
 func TestHotReloadDryRun(t *testing.T) {
 	inWorld(t, scenario.Settings{DryRun: true}, func(t *testing.T, w *world) {
-		r := w.run()
-		r.workload("web", hotHTTP, mounts, 1)
-		r.settled()
-		r.edits("2")
-		r.pass(quiet)
+		r := w.hot(hotHTTP, 1)
+		r.edits("2", quiet)
 		r.have("1", 0)
 		r.ended(once(reloader.ReasonDryRun))
 		if n := r.counted("refresh"); n > 0 {
@@ -134,7 +125,7 @@ func TestHotReloadDryRun(t *testing.T) {
 	})
 }
 
-// TestHotReloadStrategies: each asks in its own way, and proof is asked for where it can be had.
+// TestHotReloadStrategies: each asks in its own way, and proof is asked for where it can be had. A pause period delays no call, and pauses nothing.
 func TestHotReloadStrategies(t *testing.T) {
 	const post = `reroll.dev/strategy: http, reroll.dev/http-reload: "POST :80/r"`
 	grows := 0
@@ -149,6 +140,7 @@ func TestHotReloadStrategies(t *testing.T) {
 		"refresh": {`reroll.dev/strategy: refresh`, nil, reloader.ReasonRefreshed, 5 * time.Second, 0, ""},
 		"exec":    {`reroll.dev/strategy: exec, reroll.dev/exec-reload: '["nginx", "-s", "reload"]'`, nil, reloader.ReasonCalled, 2 * time.Minute, 2, "pod-1 POST :main/[nginx -s reload]"},
 		"token":   {post + `, reroll.dev/http-secret: key`, nil, reloader.ReasonCalled, 2 * time.Minute, 2, "pod-1 POST main/key:80/r"},
+		"pausing": {post + `, deployment.reloader.stakater.com/pause-period: 1h`, nil, reloader.ReasonCalled, 2 * time.Minute, 2, "pod-1 POST :80/r"},
 		"version": {post + `, reroll.dev/http-verify: "GET :80/v"`, func(r *runners, _ string) []byte {
 			obj, _ := r.read(app)
 			return []byte("version " + obj.GetResourceVersion() + ".")
@@ -169,15 +161,13 @@ func TestHotReloadStrategies(t *testing.T) {
 		},
 	} {
 		runWorld(t, name, scenario.Settings{}, func(t *testing.T, w *world) {
-			r := w.run()
-			r.workload("web", `reroll.dev/auto: "true", `+c.annotations, mounts, 1)
-			r.settled()
+			r := w.hot(`reroll.dev/auto: "true", `+c.annotations, 1)
 			if c.answer != nil {
 				r.answer = func(_ *runner, path string) ([]byte, error) { return c.answer(r, path), nil }
 			}
-			r.edits("2")
-			r.pass(c.after)
+			r.edits("2", c.after)
 			r.ended(once(c.outcome))
+			r.wantPaused(false, false)
 			_, asked := r.reads("web")
 			if asked[0] != c.asked || c.call != "" && !slices.Contains(r.calls, c.call) {
 				t.Errorf("asked %v, calls %q", asked, r.calls)
@@ -195,10 +185,8 @@ func TestHotReloadLosesNothing(t *testing.T) {
 	for seed := range uint64(40) {
 		runWorld(t, fmt.Sprint(seed), scenario.Settings{}, func(t *testing.T, w *world) {
 			random, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
-			r := w.run()
+			r := w.hot(hotHTTP, 3)
 			r.lag = time.Duration(random.IntN(20)) * time.Second
-			r.workload("web", hotHTTP, mounts, 3)
-			r.settled()
 			r.answer = func(*runner, string) ([]byte, error) {
 				if luck.IntN(5) == 0 {
 					return nil, errors.New("connection refused")
@@ -217,7 +205,7 @@ func TestHotReloadLosesNothing(t *testing.T) {
 					r.start()
 					most += 2
 				default:
-					r.edits(fmt.Sprint(random.IntN(3)))
+					r.edits(fmt.Sprint(random.IntN(3)), 0)
 					most += 2
 				}
 				r.pass(time.Duration(random.IntN(60_000)) * time.Millisecond)

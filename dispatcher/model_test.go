@@ -127,7 +127,7 @@ func (m *model) watched(ref scenario.Ref, obj scenario.Typed) {
 	m.observe(ref, obj)
 }
 
-// has returns the content with which the pods have started. The caller holds reads if dispatchers run.
+// has returns the content with which the pods have started. While dispatchers run, reads is locked.
 func (m *model) has(name string) string { return m.contents[name][m.pods[name]].value }
 
 // did takes note of what happens, for people.
@@ -206,7 +206,7 @@ func (m *model) remake(name string) {
 	m.give(name, all[len(all)-1].value)
 }
 
-// now takes note of what is live, which anyone who changed it may not have done yet. The caller holds reads.
+// now takes note of what is live, which anyone who changed it may not have done yet; reads is locked.
 func (m *model) now(name, value string) {
 	if all := m.contents[name]; all[len(all)-1].value != value {
 		m.contents[name] = append(all, content{value: value})

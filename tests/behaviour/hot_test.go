@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/tests/line"
@@ -67,47 +68,58 @@ func (p *program) has() []string {
 }
 
 // TestRunningPodsReload: running pods of a workload that asks for it take an edit without a restart; it is on record when each was asked again after
-// the time that kubelets take. Where the status of a pod names the loopback, that gets no call: the workload restarts, and says why.
+// the time that kubelets take. Each is asked for its owner alone, though all three select it. Where the status of a pod names the loopback, that gets no
+// call: the workload restarts, and says why.
 func TestRunningPodsReload(t *testing.T) {
 	s := newRoom(t)
-	p := &program{room: s}
 	s.Config("app", "one")
-	s.KubectlWith(fmt.Sprintf(hotManifest, "apps/v1", "Deployment", `reroll.dev/http-verify: "GET :web/metrics config_reloads_total"`), "apply", "-f", "-")
-	s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "web", "pod-template-hash", "a", &http.Server{Handler: p}))
+	programs := map[string]*program{}
+	for kind, hashLabel := range map[string]string{"Deployment": "pod-template-hash", "StatefulSet": "controller-revision-hash", "DaemonSet": "controller-revision-hash"} {
+		s.KubectlWith(fmt.Sprintf(hotManifest, "apps/v1", kind, `reroll.dev/http-verify: "GET :web/metrics config_reloads_total"`), "apply", "-f", "-")
+		owner := metav1.OwnerReference{Kind: kind, Name: "web", UID: types.UID(s.Kubectl("get", kind, "web", "-o", "jsonpath={.metadata.uid}"))}
+		programs[kind] = &program{room: s}
+		s.Must(line.RunPod(t.Context(), s.Client(), s.NS, hashLabel, strings.ToLower(kind), owner, &http.Server{Handler: programs[kind]}))
+	}
 	s.Quiet()
 
 	s.Edit("app", "two")
-	last := s.Reloads("web", 1)[0]
-	if last.Outcome != string(reloader.ReasonVerified) || last.Strategy != "http" || !strings.Contains(last.Message, "1 of 1 pods") {
-		t.Errorf("reload %+v", last)
+	for _, last := range s.Reloads("web", len(programs)) {
+		if last.Outcome != string(reloader.ReasonVerified) || last.Strategy != "http" || !strings.Contains(last.Message, "1 of 1 pods") {
+			t.Errorf("reload %+v", last)
+		}
 	}
-	if has := p.has(); !slices.Equal(has, []string{"two", "two"}) {
-		t.Errorf("the program has read %q, want twice the edit", has)
+	s.Quiet()
+	for kind, p := range programs {
+		out, err := s.Reroll("explain", kind+"/web", "-n", s.NS, "--server", s.Line.Reroll.API)
+		s.Must(err)
+		if !strings.Contains(out, "UpToDate") || !strings.Contains(out, "without a restart (strategy http)") {
+			t.Errorf("explain says: %s", out)
+		}
+		if has := p.has(); !slices.Equal(has, []string{"two", "two"}) || s.Kubectl("get", kind, "web", "-o", "jsonpath={.metadata.generation}") != "1" {
+			t.Errorf("the %s has read %q, want twice the edit, or its template has changed", kind, has)
+		}
 	}
 	config, err := s.Client().CoreV1().ConfigMaps(s.NS).Get(s.Ctx(), "app", metav1.GetOptions{})
 	s.Must(err)
 	pods, err := s.Client().CoreV1().Pods(s.NS).List(s.Ctx(), metav1.ListOptions{})
 	s.Must(err)
-	if got := pods.Items[0].Annotations["reroll.dev/refresh"]; got != config.ResourceVersion {
-		t.Errorf("the pod was touched with %q, want the version of the ConfigMap, %q", got, config.ResourceVersion)
+	for _, pod := range pods.Items {
+		if got := pod.Annotations["reroll.dev/refresh"]; got != config.ResourceVersion {
+			t.Errorf("pod %s was touched with %q, want the version of the ConfigMap, %q", pod.Name, got, config.ResourceVersion)
+		}
 	}
-	out, err := s.Reroll("explain", "web", "-n", s.NS, "--server", s.Line.Reroll.API)
-	s.Must(err)
-	if !strings.Contains(out, "UpToDate") || !strings.Contains(out, "without a restart (strategy http)") {
-		t.Errorf("explain says: %s", out)
-	}
-	s.Rolled("web", 0)
 
-	forged := pods.Items[0].DeepCopy()
+	s.Kubectl("delete", "statefulset/web", "daemonset/web")
+	forged := pods.Items[slices.IndexFunc(pods.Items, func(p corev1.Pod) bool { return p.Labels["pod-template-hash"] != "" })].DeepCopy()
 	forged.Status.PodIP, forged.Status.PodIPs = "127.0.0.1", []corev1.PodIP{{IP: "127.0.0.1"}}
 	_, err = s.Client().CoreV1().Pods(s.NS).UpdateStatus(s.Ctx(), forged, metav1.UpdateOptions{})
 	s.Must(err)
 	s.Edit("app", "three")
 	s.Rolled("web", 1)
-	if last := s.Reloads("web", 2)[0]; last.Outcome != string(reloader.ReasonReloaded) || !strings.Contains(last.Message, "cannot be that of a pod") {
+	if last := s.Reloads("web", 4)[0]; last.Outcome != string(reloader.ReasonReloaded) || !strings.Contains(last.Message, "cannot be that of a pod") {
 		t.Errorf("reload %+v", last)
 	}
-	if has := p.has(); len(has) != 2 {
+	if has := programs["Deployment"].has(); len(has) != 2 {
 		t.Errorf("the program at the loopback has read %q", has)
 	}
 }
@@ -135,7 +147,7 @@ func TestRolloutBehindMutualTLS(t *testing.T) {
 	s.Config("app", "one")
 	s.KubectlWith(fmt.Sprintf(hotManifest, "argoproj.io/v1alpha1", "Rollout", "reroll.dev/http-secret: client"), "apply", "-f", "-")
 	for _, name := range []string{"a", "b"} {
-		s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "web", "rollouts-pod-template-hash", name, &http.Server{Handler: p, TLSConfig: mutual}))
+		s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "rollouts-pod-template-hash", name, metav1.OwnerReference{Name: "web"}, &http.Server{Handler: p, TLSConfig: mutual}))
 	}
 	template := func() string { return s.Kubectl("get", "rollout", "web", "-o", "jsonpath={.spec.template}") }
 	before := template()

@@ -86,7 +86,7 @@ func (h *hot) create(ctx context.Context) error {
 	}
 	for i := range hotPods {
 		h.has[i] = firstContent
-		if err := line.RunPod(ctx, h.world.client, hotConfig.Namespace, "hot", "pod-template-hash", fmt.Sprint(i), &http.Server{Handler: h.reader(i)}); err != nil {
+		if err := line.RunPod(ctx, h.world.client, hotConfig.Namespace, "pod-template-hash", fmt.Sprint(i), metav1.OwnerReference{Name: "hot"}, &http.Server{Handler: h.reader(i)}); err != nil {
 			return err
 		}
 	}

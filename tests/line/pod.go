@@ -104,10 +104,10 @@ func (p Pod) Environment() (variables []string) {
 	return variables
 }
 
-// RunPod creates a running pod of a ReplicaSet of a workload whose pods have the label app with its name; hashLabel is the one that its controller gives
-// them. No kubelet runs it: the server answers at its port web until ctx ends, at all addresses of this machine, over TLS if it has a TLSConfig. That of
-// the pod is not its loopback, which Reroll does not call.
-func RunPod(ctx context.Context, client kubernetes.Interface, namespace, workload, hashLabel, name string, server *http.Server) error {
+// RunPod creates a running pod of a workload whose pods have the label app with its name; hashLabel is the one that its controller gives them. owner is
+// the workload; with a hash of pod templates, a ReplicaSet of it owns the pod. No kubelet runs it: the server answers at its port web until ctx ends, at
+// all addresses of this machine, over TLS if it has a TLSConfig. That of the pod is not its loopback, which Reroll does not call.
+func RunPod(ctx context.Context, client kubernetes.Interface, namespace, hashLabel, name string, owner metav1.OwnerReference, server *http.Server) error {
 	route, err := (&net.Dialer{}).DialContext(ctx, "udp4", "198.51.100.1:9") // this sends nothing
 	if err != nil {
 		return err
@@ -125,12 +125,15 @@ func RunPod(ctx context.Context, client kubernetes.Interface, namespace, workloa
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	address := netip.MustParseAddrPort(route.LocalAddr().String()).Addr().String()
 	port := int32(netip.MustParseAddrPort(listener.Addr().String()).Port())
-	controller := true
 	const hash = "5d4f8c7b9"
+	workload := owner.Name
+	if owner.APIVersion, owner.Controller = "apps/v1", new(true); strings.HasSuffix(hashLabel, "pod-template-hash") {
+		owner.Kind, owner.Name, owner.UID = "ReplicaSet", workload+"-"+hash, "unknown"
+	}
 	pod, err := client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: workload + "-" + hash + "-" + name, Labels: map[string]string{"app": workload, hashLabel: hash},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: workload + "-" + hash, UID: "unknown", Controller: &controller}},
+			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example/main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: port}}}}},
 	}, metav1.CreateOptions{})
