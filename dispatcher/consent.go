@@ -12,11 +12,9 @@ import (
 // names it, only its metadata is read, and nothing is recorded of it.
 
 func (d *common) metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
-	m := dialect.ConfigMeta{Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected}
-	if c.Cluster == "" && fleet.Allows(f.Meta, d.Cluster) {
-		m.Follows = d.Cluster
+	return dialect.ConfigMeta{
+		Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected, Followed: c.Cluster == "" && fleet.Allows(f.Meta, d.Cluster),
 	}
-	return m
 }
 
 // publicOf returns what the record of t may say about c, given f: about an absent config of another namespace, no more than about one that

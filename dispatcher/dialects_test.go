@@ -120,13 +120,12 @@ func TestConsent(t *testing.T) {
 	})
 }
 
-// TestFollowerThatReadsTheConfigRollsOnce: next to the owner's config the same manifest asks for it twice, or does so if the config lets it, as
-// it may from some time on.
+// TestFollowerThatReadsTheConfigRollsOnce: in the cluster of the config the same manifest asks for it twice, or does so if the config lets it, as it may
+// from some time on.
 func TestFollowerThatReadsTheConfigRollsOnce(t *testing.T) {
 	const follow = "reroll.dev/follow: " + clusterName + "/" + scenario.DefaultNamespace + "/configmap/flags"
 	for name, c := range map[string]struct{ workload, labels, annotations, later string }{
 		"by itself":                    {workload: `, reroll.dev/auto: "true"`},
-		"excluded and matching":        {workload: `, reroll.dev/configmaps: "f*", reroll.dev/exclude: flags`},
 		"selected by a label it lacks": {workload: ", reroll.dev/configmap-selector: app=web", later: "labels: {app: web}"},
 		"search with match": {
 			workload: `, reloader.stakater.com/search: "true"`, annotations: `, reloader.stakater.com/match: "true"`,

@@ -206,7 +206,6 @@ func (d *Dispatcher) keep(ctx context.Context) {
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		d.forgetUnseen()
-		d.Followed() // this cluster is asked for its own, whether it has a hub or not
 		b := d.lock()
 		b.trim()
 		b.history.judge(b.configs, time.Now())

@@ -190,7 +190,7 @@ func (w *world) launch() *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	dialects := dialect.All(dialect.StakaterOptions{AutoReloadAll: w.settings.AutoReloadAll})
+	dialects := dialect.All(dialect.StakaterOptions{AutoReloadAll: w.settings.AutoReloadAll}).In(clusterName, nil)
 	p := &process{client: client{w.cluster, dialects}, known: map[reloader.WorkloadRef]*workload.Workload{}, done: make(chan error, 1)}
 	options := dispatcher.Options{
 		Cluster: clusterName, Ring: ring, Dialects: dialects, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),

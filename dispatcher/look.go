@@ -63,7 +63,7 @@ func (d *looker) lookLocked(ctx context.Context, c reloader.Config, hints []relo
 	var told *reloader.Change
 	var err error
 	if c.Cluster != "" {
-		f, told, err = d.lookAbroad(ctx, c)
+		f, told, err = d.lookAbroad(c)
 	} else {
 		f, err = d.read(ctx, c, hints, whole)
 	}
@@ -77,11 +77,8 @@ func (d *looker) lookLocked(ctx context.Context, c reloader.Config, hints []relo
 }
 
 // lookAbroad returns what the newest copy of c says, in the place of a look.
-func (d *looker) lookAbroad(ctx context.Context, c reloader.Config) (fact, *reloader.Change, error) {
+func (d *looker) lookAbroad(c reloader.Config) (fact, *reloader.Change, error) {
 	began := time.Now()
-	if err := d.fleet.AskOwn(ctx, c); err != nil {
-		d.Logger.Warn("a config that is followed in its own cluster could not be looked at", "config", c.String(), "error", err)
-	}
 	change, err := d.fleet.Newest(c)
 	if err != nil {
 		return fact{}, nil, err

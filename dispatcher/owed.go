@@ -59,7 +59,7 @@ func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Duratio
 	if !known {
 		return 0, nil
 	}
-	pause := d.compile(p.w).Chosen.Pause
+	pause := d.Dialects.Compile(p.w).Chosen.Pause
 	if wait := pauseLeft(pause, time.Now()); wait > 0 && !p.now {
 		return wait, nil
 	}
@@ -77,7 +77,7 @@ func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Duratio
 		}
 		return 0, nil
 	case err == nil:
-		d.note(w, d.compile(w).Chosen.Pause)
+		d.note(w, d.Dialects.Compile(w).Chosen.Pause)
 	}
 	if resumed {
 		d.Logger.Info("pause ended", "workload", ref.String())

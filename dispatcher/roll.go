@@ -70,7 +70,7 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 		return d.holdBack(s, out.Rolled, err)
 	}
 	if did.patched != nil {
-		d.tracker.debts.note(did.patched, d.compile(did.patched).Chosen.Pause)
+		d.tracker.debts.note(did.patched, d.Dialects.Compile(did.patched).Chosen.Pause)
 	}
 	return atOnce
 }

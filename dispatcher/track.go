@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
-	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -28,7 +27,7 @@ func (d *tracker) Track(w *workload.Workload) {
 	if progressed {
 		return
 	}
-	p := d.compile(w)
+	p := d.Dialects.Compile(w)
 	d.debts.note(w, p.Chosen.Pause)
 	b = d.lock()
 	defer d.unlock()
@@ -77,27 +76,6 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 	}
 	b.rollouts.watch(t)
 	b.workloadQ.Add(w.Ref())
-}
-
-// compile returns what w asks for. A config of this cluster that w follows by the name of the cluster, and may be asked for without that as well, is
-// named once.
-func (d *common) compile(w *workload.Workload) dialect.Plan {
-	p := d.Dialects.Compile(w)
-	isHome := func(c reloader.Config) bool {
-		return c.Cluster == d.Cluster && c.Cluster != "" && p.Matches(fleet.AtHome(c))
-	}
-	if !slices.ContainsFunc(p.Names, isHome) {
-		return p
-	}
-	names := slices.Clone(p.Names)
-	for i, c := range names {
-		if isHome(c) {
-			names[i] = fleet.AtHome(c)
-		}
-	}
-	slices.SortFunc(names, reloader.Config.Compare)
-	p.Names = slices.Compact(names)
-	return p
 }
 
 // older reports whether w is certainly an earlier version of other.

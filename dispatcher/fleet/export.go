@@ -22,7 +22,6 @@ const (
 
 // exports are the configs of this cluster that clusters want to follow.
 type exports struct {
-	cluster string
 	queue   Queue
 	configs map[reloader.Config]*export
 	// limits bounds, by cluster, how often configs are looked at because it asks.
@@ -78,7 +77,7 @@ func (x *exports) wantedBy(target string, c reloader.Config, number uint64, now 
 	was, known := e.targets[target]
 	e.targets[target] = asker{now, number}
 	answered := known && was.number == number && now.Sub(e.looked) <= exportTime
-	if !answered && (target == x.cluster || x.mayLookFor(target, now)) {
+	if !answered && x.mayLookFor(target, now) {
 		x.queue.Add(c)
 	}
 }

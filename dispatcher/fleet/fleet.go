@@ -2,7 +2,7 @@
 //
 // The owner of a config looks at it and sends a Copy of its newest change to each cluster that wants it and that the annotation
 // reroll.dev/followers names. A copy has fingerprints and no content. In the cluster of the follower the newest copy takes the place of a look at
-// a live object. A workload may follow a config of its own cluster by the same manifest: the cluster then answers itself, without a hub.
+// a live object.
 //
 // It needs values from the dispatcher:
 //
@@ -17,7 +17,6 @@
 package fleet
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -52,34 +51,17 @@ type Fleet struct {
 func New(o Options) *Fleet {
 	return &Fleet{
 		Options: o,
-		follows: follows{cluster: o.Cluster, asked: map[reloader.Config]uint64{}, copies: map[reloader.Config]received{}},
-		exports: exports{cluster: o.Cluster, queue: o.Queue, configs: map[reloader.Config]*export{}, limits: map[string]*rate.Limiter{}},
+		follows: follows{asked: map[reloader.Config]uint64{}, copies: map[reloader.Config]received{}},
+		exports: exports{queue: o.Queue, configs: map[reloader.Config]*export{}, limits: map[string]*rate.Limiter{}},
 	}
 }
 
 // Follow replaces what the workloads here want to follow, by their namespace. It returns the configs that other clusters must be asked for, sorted,
 // and those that are left out since this call, because too many are wanted of one cluster.
 func (f *Fleet) Follow(wanted map[string][]reloader.Config) (ask []reloader.Follow, leftOut []reloader.Config) {
-	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	asked, leftOut := f.follows.want(wanted, now)
-	own := reloader.Want{Owner: f.Cluster, Target: f.Cluster}
-	for _, one := range asked {
-		if one.Config.Cluster != f.Cluster {
-			ask = append(ask, one)
-			continue
-		}
-		own.Configs = append(own.Configs, reloader.Follow{Config: AtHome(one.Config), Number: one.Number})
-	}
-	f.exports.want(own, now)
-	return ask, leftOut
-}
-
-// AtHome returns a followed config as its owner calls it.
-func AtHome(c reloader.Config) reloader.Config {
-	c.Cluster = ""
-	return c
+	return f.follows.want(wanted, time.Now())
 }
 
 // Receive takes a copy from the owner of a config, and reports whether the config is followed here; otherwise the copy is dropped. A copy that is
@@ -105,24 +87,6 @@ func (f *Fleet) Newest(c reloader.Config) (reloader.Change, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.follows.newest(c)
-}
-
-// AskOwn exports c at once if it is a config of this cluster and has no copy yet.
-func (f *Fleet) AskOwn(ctx context.Context, c reloader.Config) error {
-	if c.Cluster != f.Cluster {
-		return nil
-	}
-	now := time.Now()
-	f.mu.Lock()
-	number, unknown := f.follows.ask(c, now)
-	if unknown {
-		f.exports.wantedBy(f.Cluster, AtHome(c), number, now)
-	}
-	f.mu.Unlock()
-	if !unknown {
-		return nil
-	}
-	return f.Export(ctx, AtHome(c))
 }
 
 // Wanted replaces what another cluster wants to follow here, and queues the exports for it. It ignores a cluster that wants more than

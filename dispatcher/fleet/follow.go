@@ -12,7 +12,6 @@ import (
 
 // follows is what workloads here follow.
 type follows struct {
-	cluster string
 	// asked has the number of each config that its owner is asked for.
 	asked map[reloader.Config]uint64
 	// leftOut has the configs that no owner is asked for, since too many are wanted of it.
@@ -95,17 +94,6 @@ func (f *follows) receive(c reloader.Copy, now time.Time) (followed, news bool) 
 	return true, true
 }
 
-// ask asks for c, and reports whether nothing is known of it. It does not ask for what is left out.
-func (f *follows) ask(c reloader.Config, now time.Time) (number uint64, unknown bool) {
-	_, heard := f.copies[c]
-	_, leftOut := f.leftOut[c]
-	if heard || leftOut {
-		return 0, false
-	}
-	f.asked[c] = cmp.Or(f.asked[c], newNumber(now))
-	return f.asked[c], true
-}
-
 func (f *follows) newest(c reloader.Config) (reloader.Change, error) {
 	if _, out := f.leftOut[c]; out {
 		return reloader.Change{}, FollowError{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and this one is ignored", c, reloader.MaxWanted, c.Cluster)}
@@ -113,21 +101,13 @@ func (f *follows) newest(c reloader.Config) (reloader.Change, error) {
 	copied, heard := f.copies[c]
 	switch {
 	case !heard:
-		return reloader.Change{}, f.unheard(c)
+		return reloader.Change{}, FollowError{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, stopped or not connected to the hub", c, c.Cluster)}
 	case copied.Refused != "":
 		return reloader.Change{}, FollowError{fmt.Sprintf("%s cannot be followed: %s", c, copied.Refused)}
 	}
 	change := notAfter(copied.Change, copied.at)
 	change.Config = c
 	return change, nil
-}
-
-// unheard returns the error of a config whose owner has not answered.
-func (f *follows) unheard(c reloader.Config) error {
-	if c.Cluster == f.cluster {
-		return FollowError{fmt.Sprintf("%s cannot be followed yet: it could not be looked at here, in its own cluster", c)}
-	}
-	return FollowError{fmt.Sprintf("%s cannot be followed yet: nothing has come from cluster %s, which may be unknown, stopped or not connected to the hub", c, c.Cluster)}
 }
 
 // notAfter returns c with no time that is later than at: the clock of its owner may be ahead of ours.

@@ -80,12 +80,8 @@ func (f *Fleet) setOpen(e *export, open bool) (was bool) {
 // send sends c unless its target has stopped wanting it during the look. The hub would keep such a copy.
 func (f *Fleet) send(c reloader.Copy) {
 	f.mu.Lock()
-	wanted := f.exports.wants(c.Target, c.Config)
-	if wanted && c.Target != f.Cluster {
+	defer f.mu.Unlock()
+	if f.exports.wants(c.Target, c.Config) {
 		f.Copies.Send(c)
-	}
-	f.mu.Unlock()
-	if wanted && c.Target == f.Cluster {
-		f.Receive(c)
 	}
 }

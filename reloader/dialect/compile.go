@@ -147,7 +147,7 @@ func (p *part) read(c *Clause, kinds kindSet, value string) {
 		}
 		r.selector = selector
 	default:
-		r.list = readList(c.As, value, p.workload.Namespace)
+		r.list = readList(c.As, value, p.workload.Namespace, p.dialect.Home)
 		for _, problem := range r.list.problems {
 			p.fault(c, c.Key+": "+problem)
 		}

@@ -21,14 +21,14 @@ type ConfigMeta struct {
 	Labels      map[string]string
 	// Unselected says that the config's labels do not match those that the installation asks for.
 	Unselected bool
-	// Follows is the name of the config's cluster if a workload of that cluster may follow the config by that name; empty otherwise.
-	Follows string
+	// Followed says that workloads of the config's own cluster may follow it.
+	Followed bool
 }
 
-// ShowsTo reports whether workloads of a namespace may know anything of the config: it is their own, or it names them. One of another cluster
-// is known by what its owner sends, after asking for the consent.
+// ShowsTo reports whether workloads of a namespace may know anything of the config: it is their own, or it names them or their cluster. One of another
+// cluster is known by what its owner sends, after asking for the consent.
 func (c ConfigMeta) ShowsTo(namespace string) bool {
-	return c.Config.Cluster != "" || c.Config.Namespace == namespace || consents(c.Annotations[ShareKey], namespace)
+	return c.Config.Cluster != "" || c.Config.Namespace == namespace || c.Followed || consents(c.Annotations[ShareKey], namespace)
 }
 
 // MayFollow reports whether a config with these annotations lets workloads of a cluster follow it. A config that is ignored does not.
@@ -40,10 +40,4 @@ func MayFollow(annotations map[string]string, cluster string) bool {
 func consents(list, name string) bool {
 	all := slices.Collect(items(list))
 	return slices.Contains(all, name) || slices.Contains(all, "*")
-}
-
-// followed returns c as a workload that follows it by the name of its cluster calls it.
-func (c ConfigMeta) followed() ConfigMeta {
-	c.Config.Cluster = c.Follows
-	return c
 }

@@ -88,7 +88,7 @@ func (c *Clause) reaches(w *workload.Workload, config reloader.Config) bool {
 	case config.Cluster != "":
 		return c.As == Followed || c.Do == Ignore && c.On != OnConfig
 	case config.Namespace != w.Namespace:
-		return c.Do == Ignore || c.As == NamesAcross || c.As == Globs
+		return c.Do == Ignore || c.As == NamesAcross || c.As == Globs || c.As == Followed
 	}
 	return true
 }

@@ -26,6 +26,8 @@ type Dialect struct {
 	Requires string
 	// Without are kinds of config that reload nothing.
 	Without []reloader.ConfigKind
+	// Home is the name of the cluster: what is followed by it is followed at home.
+	Home string
 	// Mounted says that a volume that no container mounts is not a reference.
 	Mounted bool
 	// OnCreate and OnDelete say that a config's creation and its deletion are changes of its content.

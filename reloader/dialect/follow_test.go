@@ -63,10 +63,18 @@ func TestConfigsOfOtherClustersReloadFollowersAlone(t *testing.T) {
 	if got := decide(follower, ConfigMeta{Config: own}); got.Reload {
 		t.Errorf("one's own config of that name is followed: %+v", got)
 	}
-	if got := decide(follower, ConfigMeta{Config: own, Follows: "c1"}); !got.Reload || got.Why != reloader.ReasonNamed {
-		t.Errorf("the config of the workload's cluster, which it follows, decides %+v", got)
+	follower = following("c1/shop/configmap/flags, c1/shared/configmap/flags")
+	shared := own
+	shared.Namespace = "shared"
+	plan := All(StakaterOptions{}).In("c1", nil).Compile(follower)
+	if diff := cmp.Diff([]reloader.Config{shared, own}, plan.Names); diff != "" {
+		t.Errorf("in the cluster of the configs (-want +got):\n%s", diff)
 	}
-	if got := decide(follower, ConfigMeta{Config: own, Follows: "c2"}); got.Reload {
-		t.Errorf("a config that nobody asks for is followed: %+v", got)
+	for want, c := range map[reloader.Reason]ConfigMeta{
+		reloader.ReasonNamed: {Config: shared, Followed: true}, reloader.ReasonNotShared: {Config: shared},
+	} {
+		if got := plan.Decide(c); got.Why != want || got.Reload != c.Followed || plan.Shows(c) != c.Followed {
+			t.Errorf("in the cluster of the config: %+v, want %s", got, want)
+		}
 	}
 }

@@ -43,8 +43,8 @@ func items(list string) iter.Seq[string] {
 
 // list is a list of configs, ready to be matched.
 type list struct {
-	// namespace is the workload's, and that of all patterns.
-	namespace string
+	// namespace is the workload's, and that of all patterns. home is the name of its cluster.
+	namespace, home string
 	// names are configs, whose Kind is empty if they may be of any kind that the clause is about.
 	names    map[reloader.Config]struct{}
 	patterns []pattern
@@ -96,9 +96,9 @@ var lists = map[Grammar]struct {
 	Followed:    {(*list).readFollowed, maxFollowed},
 }
 
-// readList reads a list on a workload in a namespace. Faulty items are left out and named in problems.
-func readList(as Grammar, text, namespace string) *list {
-	l := &list{namespace: namespace, names: map[reloader.Config]struct{}{}}
+// readList reads a list on a workload in a namespace of the cluster home. Faulty items are left out and named in problems.
+func readList(as Grammar, text, namespace, home string) *list {
+	l := &list{namespace: namespace, home: home, names: map[reloader.Config]struct{}{}}
 	if len(text) > maxListBytes {
 		l.problems = []string{fmt.Sprintf("the list has %d bytes, more than %d, and is not read", len(text), maxListBytes)}
 		return l
@@ -185,6 +185,9 @@ func (l *list) readFollowed(item string) error {
 	c := reloader.Config{Cluster: parts[0], Kind: plainConfigs[i], Namespace: parts[1], Name: parts[3]}
 	if err := c.Validate(); err != nil {
 		return err
+	}
+	if c.Cluster == l.home {
+		c.Cluster = ""
 	}
 	l.names[c] = struct{}{}
 	return nil

@@ -177,23 +177,15 @@ func (p *Plan) Optional(c reloader.Config) bool {
 }
 
 // Shows reports whether the workload may know anything of c. A config of its own namespace it may. One of another namespace must name that namespace
-// in ShareKey or, if the workload follows it by the name of its cluster, that cluster in FollowersKey. Ask before its content is read: a workload must
-// learn no more of a config that is not shown than of one that does not exist.
-func (p *Plan) Shows(c ConfigMeta) bool {
-	return c.ShowsTo(p.Workload.Namespace) || c.Follows != "" && p.decide(c.followed(), c.Config).Reload
-}
+// in ShareKey, or its own cluster in FollowersKey. Ask before its content is read: a workload must learn no more of a config that is not shown than of
+// one that does not exist.
+func (p *Plan) Shows(c ConfigMeta) bool { return c.ShowsTo(p.Workload.Namespace) }
 
 // Decide says whether a change of c reloads the workload, and what counts as one. Of an absent config the ConfigMeta has the name alone. However many
 // dialects ask, there is one answer: the first that asks decides, unless Reroll's own dialect forbids it; if none asks, the first that knows more than
-// that the workload is not opted in gives the reason. A config that the workload may follow from its own cluster, and that nothing else asks for, is
-// one that it follows.
+// that the workload is not opted in gives the reason.
 func (p *Plan) Decide(c ConfigMeta) Decision {
-	d := p.decide(c, c.Config)
-	if !d.Reload && c.Follows != "" {
-		if followed := p.decide(c.followed(), c.Config); followed.Reload {
-			d = followed
-		}
-	}
+	d := p.decide(c)
 	if d.Reload {
 		keys := p.Chosen.Keys
 		if d.UsedKeys {
@@ -208,14 +200,14 @@ func (p *Plan) Decide(c ConfigMeta) Decision {
 	return d
 }
 
-// decide is Decide for a config that is called home in the workload's cluster.
-func (p *Plan) decide(c ConfigMeta, home reloader.Config) Decision {
+// decide is Decide without Counts.
+func (p *Plan) decide(c ConfigMeta) Decision {
 	answer, asked := Decision{Why: reloader.ReasonNotOptedIn}, Decision{UsedKeys: true}
 	for _, o := range p.parts {
 		why, clause := o.decide(c)
 		switch {
 		case Asks(why):
-			asked.ask(o, why, clause, home)
+			asked.ask(o, why, clause, c.Config)
 		case why == reloader.ReasonIgnored && o.dialect.Overrules:
 			return Decision{Dialect: o.dialect.Name, Why: why, Clause: clause}
 		case answer.Why == reloader.ReasonNotOptedIn && why != answer.Why:
@@ -229,7 +221,7 @@ func (p *Plan) decide(c ConfigMeta, home reloader.Config) Decision {
 }
 
 // ask adds the demand of one dialect to d.
-func (d *Decision) ask(o *part, why reloader.Reason, clause string, home reloader.Config) {
+func (d *Decision) ask(o *part, why reloader.Reason, clause string, c reloader.Config) {
 	if !d.Reload {
 		d.Reload, d.Dialect, d.Why, d.Clause = true, o.dialect.Name, why, clause
 	}
@@ -238,7 +230,7 @@ func (d *Decision) ask(o *part, why reloader.Reason, clause string, home reloade
 		d.Marks = append(d.Marks, of)
 	}
 	d.Created = d.Created || of.OnCreate
-	d.Deleted = d.Deleted || of.OnDelete || of.Optional != nil && of.Optional(o.workload, home)
+	d.Deleted = d.Deleted || of.OnDelete || of.Optional != nil && of.Optional(o.workload, c)
 	d.Waits = d.Waits || of.Waits
-	d.UsedKeys = d.UsedKeys && of.Joint != nil && of.Joint.OnlyUsed != nil && of.Joint.OnlyUsed(o.workload, home)
+	d.UsedKeys = d.UsedKeys && of.Joint != nil && of.Joint.OnlyUsed != nil && of.Joint.OnlyUsed(o.workload, c)
 }

@@ -16,13 +16,13 @@ func All(o StakaterOptions) Set {
 	return Set{Own(), Stakater(o), SAP(), Wave(), Collaborne(), Fabric8(), Trigger()}
 }
 
-// Without returns s without what its dialects say about some kinds of config.
-func (s Set) Without(kinds []reloader.ConfigKind) Set {
+// In returns s as it is read in a cluster of that name, without what its dialects say about some kinds of config.
+func (s Set) In(cluster string, without []reloader.ConfigKind) Set {
 	changed := make(Set, len(s))
 	for i, d := range s {
-		without := *d
-		without.Without = slices.Concat(d.Without, kinds)
-		changed[i] = &without
+		here := *d
+		here.Home, here.Without = cluster, slices.Concat(d.Without, without)
+		changed[i] = &here
 	}
 	return changed
 }

@@ -57,7 +57,7 @@ func (c *Config) AllDialects() dialect.Set {
 	if !c.Reload.CSI {
 		without = append(without, reloader.SecretProviderClass)
 	}
-	return dialect.All(dialect.StakaterOptions{Renamed: c.Reload.AnnotationKeys.Renamed(), AutoReloadAll: c.Reload.AutoAll, Without: without}).Without(c.Scope.IgnoredConfigs())
+	return dialect.All(dialect.StakaterOptions{Renamed: c.Reload.AnnotationKeys.Renamed(), AutoReloadAll: c.Reload.AutoAll, Without: without}).In(c.ClusterName, c.Scope.IgnoredConfigs())
 }
 
 // Dialects returns those whose annotations count.
