@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
@@ -23,7 +24,7 @@ type Outlook struct {
 // workloads, a look has found each config as it was then or later, no dependency is undecided, nothing waits for its debounce window, no roll is being
 // written, and the ledger is. It ends with ctx at the latest, and returns what is pending then. It reads and changes nothing, so that a write without a hint
 // stays pending until a sweep finds it.
-func (d *Dispatcher) Barrier(ctx context.Context, namespace string) Outlook {
+func (d *Dispatcher) Barrier(ctx context.Context, namespace string) (o Outlook) {
 	var unseen func() []reloader.WorkloadRef
 	var written *writes
 	check := func() (o Outlook, err error) {
@@ -48,24 +49,15 @@ func (d *Dispatcher) Barrier(ctx context.Context, namespace string) Outlook {
 		}
 		return d.outlook(namespace, written), nil
 	}
-	for pause := firstCheck; ; pause = min(2*pause, longestCheck) {
-		o, err := check()
-		if err != nil {
+	_ = wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
+		var err error
+		if o, err = check(); err != nil {
 			o.Pending = []string{"the API server: " + err.Error()}
 		}
-		if len(o.Pending) == 0 {
-			return o
-		}
-		select {
-		case <-ctx.Done():
-			return o
-		case <-time.After(pause):
-		}
-	}
+		return len(o.Pending) == 0, nil
+	})
+	return o
 }
-
-// The pauses between two checks of Barrier.
-const firstCheck, longestCheck = 5 * time.Millisecond, 50 * time.Millisecond
 
 // writes are configs as the API server had them when they were asked for. Those that are not there were absent.
 type writes struct {
