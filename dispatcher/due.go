@@ -48,10 +48,8 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 
 // turn returns what decides when t rolls.
 func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
-	chosen := t.plan.Chosen
 	at := turn.Turn{
-		Workload: t.w, Debounce: g.Debounce, Limits: g.Limits,
-		Asks:  turn.Asks{Window: chosen.Debounce, MinInterval: chosen.MinInterval, Windows: chosen.Maintenance},
+		Workload: t.w, Debounce: g.Debounce, Limits: g.Limits, Chosen: t.plan.Chosen,
 		Waits: t.waits(now), Missing: g.missing(t),
 		Pace: paceOf(t.state), Requested: t.asked(), Retry: t.retries(),
 	}

@@ -75,7 +75,7 @@ func (f *rollouts) end(t *tracked, end rollout.End) {
 	}
 	r, ref := t.rollout, t.w.Ref()
 	r.State.Result, r.State.Message, r.State.EndedAt = end.Result, end.Message, time.Now()
-	f.logRollout(ref, r)
+	f.Logger.Info("rollout", "workload", ref.String(), "result", end.Result, "reload", r.ID, "message", end.Message)
 	f.metrics.RolledOut(r.State)
 	if f.gate.nextAfter(t); r.Unexplained() {
 		f.recordQ.Add(ref)

@@ -98,7 +98,7 @@ func outsideWindow(t Turn, _ Peers, c control.Control, now time.Time) *reloader.
 	if len(c.Windows) > 0 {
 		common = c.Windows
 	}
-	for _, windows := range [][]control.Window{common, t.Asks.Windows} {
+	for _, windows := range [][]control.Window{common, t.Chosen.Maintenance} {
 		if opening := control.Opening(windows, now); !opening.Equal(now) {
 			return &reloader.Hold{Due: opening}
 		}
@@ -107,7 +107,7 @@ func outsideWindow(t Turn, _ Peers, c control.Control, now time.Time) *reloader.
 }
 
 func tooSoon(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {
-	return until(t.Pace.last(now).Add(max(t.Asks.MinInterval, t.Limits.MinInterval)), now)
+	return until(t.Pace.last(now).Add(max(t.Chosen.MinInterval, t.Limits.MinInterval)), now)
 }
 
 func flapping(t Turn, _ Peers, _ control.Control, now time.Time) *reloader.Hold {

@@ -8,6 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 )
 
 // scene is what a decision is made of.
@@ -150,7 +151,7 @@ func TestWindows(t *testing.T) {
 		"reroll-control in place":         {limits: night, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`)},
 		"reroll-control, and its own":     {asks: evening, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`), want: 6 * time.Hour},
 	} {
-		hold := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: c.limits}, Asks: turn.Asks{Windows: c.asks}}, turn.Peers{}, c.control, noon)
+		hold := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: c.limits}, Chosen: dialect.Chosen{Maintenance: c.asks}}, turn.Peers{}, c.control, noon)
 		if c.want == 0 != (hold == nil) || hold != nil && !hold.Due.Equal(noon.Add(c.want)) {
 			t.Errorf("%s: held by %+v, want until %s", name, hold, c.want)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -19,22 +19,14 @@ type Debounce struct {
 	MaxWait time.Duration `yaml:"maxWait"`
 }
 
-// Asks are what the annotations of one workload ask for.
-type Asks struct {
-	// Window replaces that of Debounce; nil if the workload asks for none.
-	Window *time.Duration
-	// MinInterval holds if it is longer than that of the installation.
-	MinInterval time.Duration
-	// Windows are maintenance windows that must be open as well.
-	Windows []control.Window
-}
-
 // Turn is what decides when one workload rolls. It has no derived time.
 type Turn struct {
 	Workload *workload.Workload
 	Debounce Debounce
 	Limits   Limits
-	Asks     Asks
+	// Chosen is what the annotations of the workload ask for: a window in the place of that of Debounce, a longer least interval, and maintenance windows
+	// that must be open as well.
+	Chosen dialect.Chosen
 	// Waits has the configs whose newest write the workload lacks, with the times of their changes.
 	Waits map[reloader.Config]Wait
 	// Looking reports whether Reroll has yet to read configs of the workload that hints name. Their changes go out in the same roll.
@@ -105,8 +97,8 @@ func Due(t Turn, now time.Time) time.Time {
 
 // window returns the debounce window of t and its longest time, which is not a shorter.
 func (t Turn) window() (window, longest time.Duration) {
-	if window = t.Debounce.Window; t.Asks.Window != nil {
-		window = *t.Asks.Window
+	if window = t.Debounce.Window; t.Chosen.Debounce != nil {
+		window = *t.Chosen.Debounce
 	}
 	return window, max(window, t.Debounce.MaxWait)
 }

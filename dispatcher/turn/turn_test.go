@@ -11,6 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	kinds "github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -62,13 +63,13 @@ func TestDue(t *testing.T) {
 		"the newest of several configs":     {turn.Turn{Waits: waits(heard(5), heard(5.9))}, 5.9, 6.9},
 		"no longer than the maximum wait":   {turn.Turn{Waits: waits(heard(0, 9.9), heard(9))}, 9.9, 10},
 		"an older change reported later":    {turn.Turn{Waits: waits(heard(5, 2))}, 6, 6},
-		"a window of its own":               {turn.Turn{Waits: waits(heard(5)), Asks: turn.Asks{Window: span(3 * time.Second)}}, 5, 8},
-		"no window":                         {turn.Turn{Waits: waits(heard(5)), Asks: turn.Asks{Window: span(0)}}, 5, 5},
-		"a window beyond the maximum wait":  {turn.Turn{Waits: waits(heard(5, 6)), Asks: turn.Asks{Window: span(time.Minute)}}, 6, 65},
+		"a window of its own":               {turn.Turn{Waits: waits(heard(5)), Chosen: dialect.Chosen{Debounce: span(3 * time.Second)}}, 5, 8},
+		"no window":                         {turn.Turn{Waits: waits(heard(5)), Chosen: dialect.Chosen{Debounce: span(0)}}, 5, 5},
+		"a window beyond the maximum wait":  {turn.Turn{Waits: waits(heard(5, 6)), Chosen: dialect.Chosen{Debounce: span(time.Minute)}}, 6, 65},
 		"hints still to be looked at":       {turn.Turn{Waits: waits(heard(5)), Looking: true}, 6, 6.05},
 		"hints within the window":           {turn.Turn{Waits: waits(heard(5)), Looking: true}, 5, 6},
 		"hints at the maximum wait":         {turn.Turn{Waits: waits(heard(0)), Looking: true}, 11, 10},
-		"hints, and no window":              {turn.Turn{Waits: waits(heard(5)), Looking: true, Asks: turn.Asks{Window: span(0)}}, 6, 5},
+		"hints, and no window":              {turn.Turn{Waits: waits(heard(5)), Looking: true, Chosen: dialect.Chosen{Debounce: span(0)}}, 6, 5},
 		"a request":                         {turn.Turn{Requested: true}, 7, 7},
 		"a request while something waits":   {turn.Turn{Requested: true, Waits: waits(heard(5))}, 5.1, 5.1},
 		"a change dated a day ahead":        {turn.Turn{Waits: waits(turn.Wait{}.Heard(noon.Add(24*time.Hour), noon))}, 0.5, 1},
