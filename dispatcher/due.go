@@ -146,9 +146,6 @@ func (g *gate) steps(t *tracked) map[reloader.Config]turn.Step {
 		if t.fails(c) {
 			step.Failed = nil // it may try again
 		}
-		if len(e.changes) > 0 {
-			step.Before = e.changes[0].Old.Short()
-		}
 		steps[c] = step
 	}
 	return steps

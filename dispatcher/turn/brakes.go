@@ -123,15 +123,9 @@ func missing(t Turn, _ Peers, _ control.Control, _ time.Time) *reloader.Hold {
 
 func halted(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
 	for _, c := range p.configs() {
-		s := p.Steps[c]
-		if s.Failed == nil {
-			continue
+		if s := p.Steps[c]; s.Failed != nil {
+			return &reloader.Hold{Message: fmt.Sprintf("the reload of %s for %s has stalled", s.Failed, c)}
 		}
-		message := fmt.Sprintf("the reload of %s for %s has stalled", s.Failed, c)
-		if s.Before != "" {
-			message += "; the content before was " + s.Before
-		}
-		return &reloader.Hold{Message: message}
 	}
 	return nil
 }

@@ -50,8 +50,6 @@ type Step struct {
 	Reached, Ended int
 	// Failed is the first workload on which it did not roll out; nil if there is none.
 	Failed *reloader.WorkloadRef
-	// Before names the content before the write, for people. The caller sets it.
-	Before string
 }
 
 // Count returns how far a write has come among the dependents of its config. A workload that came to the write by itself counts once its pods

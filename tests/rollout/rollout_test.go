@@ -58,7 +58,7 @@ func TestHalt(t *testing.T) {
 
 	s.Edit("app", "broken")
 	message := s.held("Halted", workloads-1)
-	if !strings.HasPrefix(message, "the reload of Deployment/"+s.NS+"/web-") || !strings.Contains(message, " for ConfigMap/"+s.NS+"/app has stalled; the content before was ") {
+	if !strings.HasPrefix(message, "the reload of Deployment/"+s.NS+"/web-") || !strings.Contains(message, " for ConfigMap/"+s.NS+"/app has stalled") {
 		t.Errorf("held back with the message %q", message)
 	}
 	if all, _ := s.templates(); all != 1 {
