@@ -32,17 +32,17 @@ var (
 	ErrAnother = errors.New("the text is that of another workload")
 )
 
-// record is the text of a State: JSON. Times are in seconds, Rolls in hundredths. Check is a checksum of the rest, which a text that was cut short or
+// record is the text of a State: JSON. Times have seconds, Rolls are hundredths. Check is a checksum of the rest, which a text that was cut short or
 // edited does not have.
 type record struct {
 	Format   string            `json:"format"`
 	Workload string            `json:"workload"`
 	N        uint64            `json:"n,omitempty"`
-	At       int64             `json:"at,omitempty"`
+	At       time.Time         `json:"at,omitzero"`
 	Mark     string            `json:"mark,omitempty"`
 	Rolls    int64             `json:"rolls,omitempty"`
-	Noted    int64             `json:"noted,omitempty"`
-	Listed   int64             `json:"listed,omitempty"`
+	Noted    time.Time         `json:"noted,omitzero"`
+	Listed   time.Time         `json:"listed,omitzero"`
 	Writes   map[string]string `json:"writes,omitempty"`
 	// Requested and Retried are those of State.
 	Requested string `json:"requested,omitempty"`
@@ -64,8 +64,8 @@ func (s State) Annotation() string {
 
 func (s State) text(name func(reloader.Config) string) string {
 	r := record{
-		Format: format, Workload: s.Workload, N: s.N, At: seconds(s.At), Mark: s.Mark, Rolls: int64(math.Round(s.Rolls * 100)),
-		Noted: seconds(s.Noted), Listed: seconds(s.Listed), Writes: make(map[string]string, len(s.Writes)), Requested: s.Requested, Retried: s.Retried,
+		Format: format, Workload: s.Workload, N: s.N, At: utc(s.At), Mark: s.Mark, Rolls: int64(math.Round(s.Rolls * 100)),
+		Noted: utc(s.Noted), Listed: utc(s.Listed), Writes: make(map[string]string, len(s.Writes)), Requested: s.Requested, Retried: s.Retried,
 	}
 	for c, w := range s.Writes.All() {
 		r.Writes[name(c)] = w.text()
@@ -103,8 +103,8 @@ func Parse(text, uid string, wanted []reloader.Config) (State, error) {
 		hashed[nameHash(c)] = c
 	}
 	s := State{
-		Workload: uid, N: r.N, At: timeOf(r.At), Mark: r.Mark, Rolls: float64(max(0, r.Rolls)) / 100,
-		Noted: timeOf(r.Noted), Listed: timeOf(r.Listed), Requested: r.Requested, Retried: r.Retried,
+		Workload: uid, N: r.N, At: r.At, Mark: r.Mark, Rolls: float64(max(0, r.Rolls)) / 100,
+		Noted: r.Noted, Listed: r.Listed, Requested: r.Requested, Retried: r.Retried,
 		Writes: make(reloader.ByConfig[Write], 0, len(r.Writes)),
 	}
 	for name, value := range r.Writes {
@@ -169,16 +169,4 @@ func nameHash(c reloader.Config) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
 
-func seconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Unix()
-}
-
-func timeOf(seconds int64) time.Time {
-	if seconds <= 0 {
-		return time.Time{}
-	}
-	return time.Unix(seconds, 0).UTC()
-}
+func utc(t time.Time) time.Time { return second(t).UTC() }
