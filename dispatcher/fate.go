@@ -6,21 +6,22 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
+	"github.com/reroll-dev/reroll/dispatcher/metrics"
 )
 
 // fate is what becomes of work that met an error.
-type fate int
+type fate = metrics.Attempt
 
 const (
-	fateDone fate = iota
+	fateDone = metrics.Done
 	// fateGone: the object is not there any more.
-	fateGone
+	fateGone = metrics.Gone
 	// fateStale: what was read is outdated; read again and decide again.
-	fateStale
+	fateStale = metrics.Outdated
 	// fateNever: the API server, or the cluster that owns a config, refuses, until something is changed.
-	fateNever
+	fateNever = metrics.Refused
 	// fateAgain: anything else may pass.
-	fateAgain
+	fateAgain = metrics.Failed
 )
 
 // fateOf decides what becomes of any call to the API server or a webhook. A JSON patch whose test fails is answered as invalid, like one whose

@@ -124,7 +124,7 @@ func (d *roller) patch(ctx context.Context, did done, out plan.Outcome) (*worklo
 		return nil, errOutrun
 	}
 	rolled, err := d.Workloads.Roll(ctx, target, r)
-	d.metrics.Attempted(attempts[fateOf(err)])
+	d.metrics.Attempted(fateOf(err))
 	if err == nil && target != s.w {
 		rolled = s.w.Through(rolled)
 	}
@@ -149,7 +149,7 @@ func (d *roller) notify(ctx context.Context, did done) error {
 	d.unlock()
 	asked.Outcome, asked.Message = reloader.ReasonReloaded, "" // that is what the other side is to make of it
 	err := d.Webhook.Notify(ctx, asked)
-	d.metrics.Attempted(attempts[fateOf(err)])
+	d.metrics.Attempted(fateOf(err))
 	if err != nil {
 		return fmt.Errorf("call webhook for %s: %w", did.s.w.Ref(), err)
 	}

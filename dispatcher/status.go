@@ -63,8 +63,3 @@ func (b *board) snapshot(now time.Time) metrics.Snapshot {
 	}
 	return s
 }
-
-// attempts has the metric of each fate.
-var attempts = map[fate]metrics.Attempt{
-	fateDone: metrics.Done, fateGone: metrics.Gone, fateStale: metrics.Outdated, fateNever: metrics.Refused, fateAgain: metrics.Failed,
-}
