@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/dispatcher/metrics"
@@ -202,19 +203,13 @@ func (d *Dispatcher) keep(ctx context.Context) {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
 	sweeping.Go(func() { d.sweep(ctx) })
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for ctx.Err() == nil {
+	wait.UntilWithContext(ctx, func(context.Context) {
 		d.forgetUnseen()
 		b := d.lock()
+		defer d.unlock()
 		b.trim()
 		b.history.judge(b.configs, time.Now())
-		d.unlock()
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
+	}, time.Minute)
 }
 
 // SetControl tells the dispatcher what those who run the cluster want held back.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/live"
@@ -33,20 +34,10 @@ type sweeper struct {
 // own.
 func (d *sweeper) first(ctx context.Context) error {
 	defer d.starting.Store(nil)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		settled := d.lock().settled()
-		d.unlock()
-		if settled {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
+	return wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
+		defer d.unlock()
+		return d.lock().settled(), nil
+	})
 }
 
 // settled reports whether every dependency is decided.
