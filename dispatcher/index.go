@@ -35,6 +35,7 @@ func (x *index) put(t *tracked) {
 	for c := range slices.Clone(t.edges).All() {
 		if !t.plan.Matches(c) {
 			x.unlink(t, c)
+			t.edges.Delete(c)
 		}
 	}
 	for _, c := range t.plan.Names {
@@ -74,13 +75,11 @@ func (x *index) match(t *tracked, c reloader.Config) {
 	x.link(t, c)
 }
 
+// unlink takes t from the dependents of c.
 func (x *index) unlink(t *tracked, c reloader.Config) {
-	x.release(t.w.Namespace, 1)
-	t.edges.Delete(c)
-	x.leave(t, c)
-}
-
-func (x *index) leave(t *tracked, c reloader.Config) {
+	if x.edges[t.w.Namespace]--; x.edges[t.w.Namespace] == 0 {
+		delete(x.edges, t.w.Namespace)
+	}
 	if x.byConfig[c] = slices.DeleteFunc(x.byConfig[c], func(o *tracked) bool { return o == t }); len(x.byConfig[c]) == 0 {
 		delete(x.byConfig, c)
 	}
@@ -92,18 +91,10 @@ func (x *index) remove(ref reloader.WorkloadRef) {
 		return
 	}
 	for c := range t.edges.All() {
-		x.leave(t, c)
+		x.unlink(t, c)
 	}
-	x.release(ref.Namespace, len(t.edges))
 	drop(x.patterned, ref.Namespace, ref)
 	delete(x.byRef, ref)
-}
-
-// release takes note that workloads of a namespace have n edges less.
-func (x *index) release(namespace string, n int) {
-	if x.edges[namespace] -= n; x.edges[namespace] <= 0 {
-		delete(x.edges, namespace)
-	}
 }
 
 // dependents returns the workloads that may depend on c. A workload whose pattern matches c gets an edge to it.
