@@ -90,8 +90,8 @@ func (d *decider) caseOf(ctx context.Context, s *sitting, c reloader.Config, f f
 func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fact) plan.Case {
 	decision := t.decide(c, f)
 	k := plan.Case{
-		Config: c, Wanted: decision.Reload, Why: decision.Why, AsOf: t.state.AsOf(),
-		Live: t.live(c, f), Counting: t.counting(c, f), Dormant: w.Dormant,
+		Sighting: applied.Sighting{Config: c, Live: t.live(c, f), Counting: t.counting(c, f)},
+		Wanted:   decision.Reload, Why: decision.Why, AsOf: t.state.AsOf(), Dormant: w.Dormant,
 	}
 	k.Entry, k.Known = t.state.Writes.Find(c)
 	if !t.shows(c, f) {

@@ -19,7 +19,7 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 		Cluster:   x.Cluster,
 		Workload:  t.w.Ref(),
 		UID:       string(t.w.UID),
-		Dialect:   t.dialect(),
+		Dialect:   t.plan.Dialect(),
 		Strategy:  t.strategyName(),
 		Problems:  slices.DeleteFunc(append(slices.Clone(t.plan.Problems), t.crowded, t.damaged), func(p string) bool { return p == "" }),
 		Standing:  reloader.Standing{LastReload: t.reload},

@@ -37,7 +37,7 @@ func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reaso
 	r := reloader.Reload{
 		Cluster:   x.Cluster,
 		Workload:  w.Ref(),
-		Dialect:   t.dialect(),
+		Dialect:   t.plan.Dialect(),
 		Strategy:  t.strategyName(),
 		Outcome:   outcome,
 		DecidedAt: decided,

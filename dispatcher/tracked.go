@@ -180,13 +180,6 @@ func (t *tracked) strategyName() string {
 	return general
 }
 
-func (t *tracked) dialect() string {
-	if len(t.plan.Enabled) == 0 {
-		return ""
-	}
-	return t.plan.Enabled[0].Name
-}
-
 // marked reports whether the pod template of t, as w has it, carries the mark of the last roll, or nothing was rolled.
 func (t *tracked) marked(w *workload.Workload) bool {
 	if t.state.N == 0 || w.Roll() != workload.InPlace || t.plan.Chosen.Strategy == plan.Restart || t.in.Webhook != nil {

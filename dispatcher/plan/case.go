@@ -5,29 +5,24 @@ import (
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Case is one config of one workload, as it was read: the workload first, then the config, then evidence.
 type Case struct {
-	Config reloader.Config
+	applied.Sighting
 	// Wanted says that the workload is opted in and the config counts for it; Why is the reason if not.
 	Wanted bool
 	Why    reloader.Reason
 	// Entry is the newest write that is known to be applied, if Known; AsOf is that of its State.
-	Known    bool
-	Entry    applied.Write
-	AsOf     time.Time
-	Live     applied.Live
-	Counting applied.Counting
-	First    applied.First
+	Known bool
+	Entry applied.Write
+	AsOf  time.Time
 	// Dormant reports whether nothing of the workload must be started, as of a suspended CronJob.
 	Dormant bool
 	// Ending says that the config's namespace is being deleted.
 	Ending bool
-	// Template, Pods and Looks are evidence; nil until they are asked for.
+	// Template and Looks are evidence, as are the Pods of a Sighting; nil until they are asked for.
 	Template *Template
-	Pods     *workload.Pods
 	Looks    []applied.Look
 }
 

@@ -179,10 +179,12 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		return l
 	}
 	q := plan.Case{
-		Config: names[k.config], Wanted: of.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
-		Live: live(x.n), Counting: m.counting,
-		First:    applied.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: applied.MarkNone, Required: m.required},
-		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Pods: &workload.Pods{Known: true}, Looks: []applied.Look{},
+		Sighting: applied.Sighting{
+			Config: names[k.config], Live: live(x.n), Counting: m.counting, Pods: &workload.Pods{Known: true},
+			First: applied.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: applied.MarkNone, Required: m.required},
+		},
+		Wanted: of.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
+		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Looks: []applied.Look{},
 	}
 	if now := x.writes[x.n-1]; of.hints {
 		q.Live.Touched = timeAt(now.at)

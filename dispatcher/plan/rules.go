@@ -82,11 +82,10 @@ func firstSight(c Case) (Verdict, bool) {
 	if !c.first() {
 		return Verdict{}, false
 	}
-	s := applied.Sighting{Config: c.Config, Live: c.Live, Counting: c.Counting, First: c.First, Pods: c.Pods}
 	if c.Known && c.First.Mark == "" {
-		s.First.Mark = applied.MarkNone // it was made before the workload opted out
+		c.First.Mark = applied.MarkNone // it was made before the workload opted out
 	}
-	f := applied.Sight(s)
+	f := applied.Sight(c.Sighting)
 	switch {
 	case f.Need != "":
 		return ask(f.Need)

@@ -89,12 +89,11 @@ func TestDecide(t *testing.T) {
 	for name, x := range cases {
 		// The content changed at second 20 and was seen at second 25, while a pod runs since second 10.
 		c := plan.Case{
-			Config: names[0], Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5),
-			Live:     applied.Live{Write: written("2", "b"), Seen: clock(25), Meta: live.Meta{Created: clock(0), DataWritten: clock(20)}},
-			First:    applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone},
-			Template: &plan.Template{Ours: true, Changed: clock(3)},
-			Pods:     podStarted(10),
-			Looks:    []applied.Look{},
+			Sighting: applied.Sighting{
+				Config: names[0], Live: applied.Live{Write: written("2", "b"), Seen: clock(25), Meta: live.Meta{Created: clock(0), DataWritten: clock(20)}},
+				First: applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone}, Pods: podStarted(10),
+			},
+			Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5), Template: &plan.Template{Ours: true, Changed: clock(3)}, Looks: []applied.Look{},
 		}
 		x.change(&c)
 		if v := plan.Decide(c); v.Do != x.do || v.Rule != x.rule || v.Reason != x.reason {

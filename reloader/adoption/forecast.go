@@ -75,8 +75,11 @@ func (s inspection) state(c reloader.Config, by dialect.Decision, carried plan.C
 		return Unknown, nil
 	}
 	of := plan.Case{
-		Config: c, Wanted: true, Counting: plan.CountingOf(c, by, s.Creations, false), First: plan.FirstOf(s.Workload, c, s.Now), Dormant: s.Workload.Dormant,
-		Live: applied.Live{Write: applied.Write{Version: k.Meta.ResourceVersion, Sum: noDigest}, Meta: k.Meta, Seen: s.Now},
+		Sighting: applied.Sighting{
+			Config: c, Counting: plan.CountingOf(c, by, s.Creations, false), First: plan.FirstOf(s.Workload, c, s.Now),
+			Live: applied.Live{Write: applied.Write{Version: k.Meta.ResourceVersion, Sum: noDigest}, Meta: k.Meta, Seen: s.Now},
+		},
+		Wanted: true, Dormant: s.Workload.Dormant,
 	}
 	if of.First.Mark == "" {
 		of.First.Mark = applied.MarkNone
