@@ -66,16 +66,16 @@ type Sighting struct {
 	Pods     *workload.Pods
 }
 
-// SightRule is one rule of Sight. If reports false where the next rule must be asked.
-type SightRule struct {
+// Rule is one rule. If reports false where the next rule must be asked.
+type Rule[Case, Answer any] struct {
 	Name string
 	// Says is the rule in a sentence, for ARCHITECTURE.md.
 	Says string
-	If   func(Sighting) (Finding, bool)
+	If   func(Case) (Answer, bool)
 }
 
 // SightRules are the rules of first sight, in order. If none answers, the live write is the baseline.
-var SightRules = []SightRule{
+var SightRules = []Rule[Sighting, Finding]{
 	{"unproven", "Nothing proves which content is current, as for a SecretProviderClass without pods: take the baseline.", unproven},
 	{"absent", "The config does not exist: take the baseline.", absent},
 	{"unread", "The content is unknown: read it.", unread},

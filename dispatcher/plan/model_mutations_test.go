@@ -145,7 +145,7 @@ func TestMutations(t *testing.T) {
 			rules := applied.SightRules
 			defer func() { applied.SightRules = rules }()
 			if x.sight != "" {
-				applied.SightRules = slices.DeleteFunc(slices.Clone(rules), func(r applied.SightRule) bool { return r.Name == x.sight })
+				applied.SightRules = slices.DeleteFunc(slices.Clone(rules), func(r applied.Rule[applied.Sighting, applied.Finding]) bool { return r.Name == x.sight })
 			}
 			m := &model{setup: x.in}
 			m.product = x.product

@@ -7,13 +7,8 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Rule is one rule. If reports false where the next rule must be asked.
-type Rule struct {
-	Name string
-	// Says is the rule in a sentence, for ARCHITECTURE.md.
-	Says string
-	If   func(Case) (Verdict, bool)
-}
+// Rule is one rule about a Case.
+type Rule applied.Rule[Case, Verdict]
 
 // The names of the rules about a config that the workload does not want, and about one to whose content it came by itself.
 const (

@@ -171,10 +171,10 @@ func rated(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
 			begun = append(begun, at)
 		}
 		switch h := peer.Hold; {
-		case h == nil || h.Reason != reloader.ReasonLimited || h.Due.IsZero():
+		case h == nil || h.Reason != reloader.ReasonLimited:
 		case peer.Workload.Ref() == t.Workload.Ref():
 			since = h.Since
-		default:
+		case h.Due.After(now): // one that cannot begin when its turn comes loses it
 			held = append(held, h.Since)
 		}
 	}

@@ -182,6 +182,18 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// TestLostTurn: workloads that cannot begin when their turn comes, as in a namespace whose webhook hangs, hold up no others.
+func TestLostTurn(t *testing.T) {
+	hold := &reloader.Hold{Reason: reloader.ReasonLimited, Since: noon, Due: after(60)}
+	all := []turn.Peer{{Workload: workload("a"), Hold: hold}, {Workload: workload("b"), Hold: hold}}
+	w := turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 1}}
+	for at, want := range map[float64]bool{30: true, 61: false} {
+		if held := turn.Decide(w, turn.Peers{All: slices.Values(all)}, control.Control{}, after(at)) != nil; held != want {
+			t.Errorf("after %v s held is %t, want %t", at, held, want)
+		}
+	}
+}
+
 // TestRequestedRollsCount: a roll that a user requested does not wait for the rates, and the others wait for it, whichever process made it.
 func TestRequestedRollsCount(t *testing.T) {
 	w := turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 1}, Requested: true}
