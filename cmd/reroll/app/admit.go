@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -29,11 +28,6 @@ func (p *program) admitAlone(ctx context.Context) error {
 	return p.admit(cluster, ring, dialects)
 }
 
-// presented is a certificate that is shown to API servers.
-type presented interface {
-	Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
-}
-
 func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects dialect.Set) error {
 	s := p.settings
 	handler := admission.New(admission.Options{
@@ -45,13 +39,10 @@ func (p *program) admit(cluster *kube.Cluster, ring *digest.Ring, dialects diale
 		return err
 	}
 	server := handler.Server()
-	server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
+	server.TLSConfig = tlsOf(shown)
 	// Only a process that does nothing else is not ready without a certificate.
 	if !s.Runs(config.Dispatches) {
-		p.health.add("admission", func(context.Context) error {
-			_, err := shown.Get(nil)
-			return err
-		})
+		p.await("admission", shown)
 	}
 	return p.listen("admission", s.Admission.Address, server)
 }
@@ -62,15 +53,14 @@ func (p *program) admissionCertificate(cluster *kube.Cluster) (presented, error)
 	if a.TLSCert != "" {
 		files, err := certificate.NewFiles("admission", a.TLSCert, a.TLSKey)
 		if err == nil {
-			p.show("admission", files)
+			p.present("admission", files)
 		}
 		return files, err
 	}
 	if p.managed == nil {
 		p.managed = certificate.NewManaged(certificate.Options{Store: cluster.AdmissionCertificate(), Of: "admission", Follows: true, Logger: p.logger})
-		p.start("admission certificate", p.managed.Run)
+		p.present("admission", p.managed)
 	}
-	p.inspectPresented("admission", p.managed)
 	return p.managed, nil
 }
 
@@ -89,7 +79,7 @@ func (p *program) keepAdmission(cluster *kube.Cluster, ring *digest.Ring) {
 	p.managed = certificate.NewManaged(certificate.Options{
 		Store: cluster.AdmissionCertificate(), Publish: publish, Of: "admission", Hosts: hosts, Lifetime: a.CertificateLifetime, Logger: p.logger,
 	})
-	p.start("admission certificate", p.managed.Run)
+	p.present("admission", p.managed)
 }
 
 const pathTick = 30 * time.Second

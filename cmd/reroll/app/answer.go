@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 
@@ -44,8 +43,8 @@ func (p *program) answer(context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.show("api", shown)
-		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
+		p.present("api", shown)
+		server.TLSConfig = tlsOf(shown)
 	}
 	return p.listen("api", p.settings.API.Address, server)
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"math"
 	"time"
@@ -28,19 +29,34 @@ func (p *program) inspect(use string, get func() *x509.Certificate) {
 	gauge("reroll_certificate_not_before_timestamp_seconds", "When the same certificate began to be valid.", func(c *x509.Certificate) time.Time { return c.NotBefore })
 }
 
-func (p *program) inspectPresented(use string, made presented) {
+// presented is a certificate that is shown to clients, and kept up to date by Run.
+type presented interface {
+	Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	Run(context.Context) error
+}
+
+// present keeps a certificate up to date, and has it inspected.
+func (p *program) present(use string, shown presented) {
+	p.start(use+" certificate", shown.Run)
 	p.inspect(use, func() *x509.Certificate {
-		if current, err := made.Get(nil); err == nil {
+		if current, err := shown.Get(nil); err == nil {
 			return current.Leaf
 		}
 		return nil
 	})
 }
 
-// show keeps a certificate in files up to date, and has it inspected.
-func (p *program) show(use string, files *certificate.Files) {
-	p.start(use+" certificate", files.Run)
-	p.inspectPresented(use, files)
+// await has the process ready only once there is a certificate.
+func (p *program) await(use string, shown presented) {
+	p.health.add(use, func(context.Context) error {
+		_, err := shown.Get(nil)
+		return err
+	})
+}
+
+// tlsOf has a server show a certificate.
+func tlsOf(shown presented) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shown.Get}
 }
 
 // keepCertificate makes and renews the certificate of ingest, if the settings ask for it. Only where audit events are all there is it matters to
@@ -56,12 +72,8 @@ func (p *program) keepCertificate(cluster *kube.Cluster) {
 		Lifetime: ingestLifetime, Logger: p.logger,
 	})
 	p.ingestCertificate = made
-	p.start("ingest certificate", made.Run)
-	p.inspectPresented("ingest", made)
+	p.present("ingest", made)
 	if s.Source == config.SourceAudit {
-		p.health.add("ingest", func(context.Context) error {
-			_, err := made.Get(nil)
-			return err
-		})
+		p.await("ingest", made)
 	}
 }

@@ -68,7 +68,7 @@ func (p *program) ingest(ctx context.Context) error {
 	}
 	o.Sink, o.Registerer = p.sink(), p.registry
 	if p.ingestFiles != nil {
-		p.show("ingest", p.ingestFiles)
+		p.present("ingest", p.ingestFiles)
 	}
 	if p.ingestCAs != nil {
 		p.start("ingest client CAs", p.ingestCAs.Run)

@@ -2,7 +2,6 @@ package certificate
 
 import (
 	"crypto/x509"
-	"encoding/pem"
 	"time"
 )
 
@@ -19,19 +18,16 @@ func IssueClient(stored map[string][]byte, name string, lifetime time.Duration, 
 		return Client{}, err
 	}
 	end := now.Add(lifetime)
-	if end.After(m.ca.NotAfter) {
-		end = m.ca.NotAfter
+	if end.After(m.ca.Leaf.NotAfter) {
+		end = m.ca.Leaf.NotAfter
 	}
 	template := newTemplate("reroll audit client", now, end)
 	template.DNSNames, template.ExtKeyUsage = []string{name}, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	leaf, key, err := sign(template, m.ca, m.caKey)
+	made, err := sign(template, m.ca)
 	if err != nil {
 		return Client{}, err
 	}
-	encoded, err := encodeKey(key)
-	return Client{Certificate: encodeCertificate(leaf.Raw), Key: encoded, CA: encodeCertificate(m.ca.Raw), Until: leaf.NotAfter}, err
-}
-
-func encodeCertificate(der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	c := Client{CA: encodeCertificate(m.ca), Until: made.Leaf.NotAfter}
+	c.Certificate, c.Key, err = encodePair(made)
+	return c, err
 }

@@ -80,7 +80,7 @@ func (m *Managed) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 func (m *Managed) Authorities() *x509.CertPool {
 	pool := x509.NewCertPool()
 	if current := m.current.Load(); current != nil {
-		pool.AddCert(current.ca)
+		pool.AddCert(current.ca.Leaf)
 	}
 	return pool
 }
@@ -121,7 +121,7 @@ func (m *Managed) refresh(ctx context.Context) error {
 	if o.Publish == nil {
 		return nil
 	}
-	if err := o.Publish(ctx, encodeCertificate(found.ca.Raw)); err != nil {
+	if err := o.Publish(ctx, encodeCertificate(found.ca)); err != nil {
 		return fmt.Errorf("let clients trust it: %w", err)
 	}
 	return nil

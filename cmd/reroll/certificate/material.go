@@ -1,7 +1,6 @@
 package certificate
 
 import (
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -32,22 +31,17 @@ const (
 	caLifetime = 10 * 365 * 24 * time.Hour
 )
 
-// material is what is managed.
-type material struct {
-	ca     *x509.Certificate
-	caKey  crypto.Signer
-	server *tls.Certificate
-}
+// material is what is managed. Each has its leaf; nil if it is missing.
+type material struct{ ca, server *tls.Certificate }
 
 // next returns what m has to become at a time, and whether that is anything else: with a new CA if there is none or its end is near, and with a new
 // server certificate if that of m is not good.
-func (o Options) next(m material, now time.Time) (material, bool, error) {
-	var err error
-	if m.ca == nil || now.After(m.ca.NotAfter.Add(-o.Lifetime)) {
+func (o Options) next(m material, now time.Time) (_ material, changed bool, err error) {
+	if m.ca == nil || now.After(m.ca.Leaf.NotAfter.Add(-o.Lifetime)) {
 		template := newTemplate("reroll "+o.Of+" CA", now, now.Add(caLifetime))
 		template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 		template.KeyUsage |= x509.KeyUsageCertSign
-		if m.ca, m.caKey, err = sign(template, template, nil); err != nil {
+		if m.ca, err = sign(template, nil); err != nil {
 			return m, false, err
 		}
 	}
@@ -63,17 +57,13 @@ func (o Options) next(m material, now time.Time) (material, bool, error) {
 		}
 		template.DNSNames = append(template.DNSNames, host)
 	}
-	leaf, key, err := sign(template, m.ca, m.caKey)
-	if err != nil {
-		return m, false, err
-	}
-	m.server = &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}
-	return m, true, nil
+	m.server, err = sign(template, m.ca)
+	return m, true, err
 }
 
 // good reports whether the CA of m has signed its server certificate, for all hosts, and a third of its time is left.
 func (o Options) good(m material, now time.Time) bool {
-	if m.server == nil || now.After(m.server.Leaf.NotAfter.Add(-o.Lifetime/3)) || m.server.Leaf.CheckSignatureFrom(m.ca) != nil {
+	if m.server == nil || now.After(m.server.Leaf.NotAfter.Add(-o.Lifetime/3)) || m.server.Leaf.CheckSignatureFrom(m.ca.Leaf) != nil {
 		return false
 	}
 	return !slices.ContainsFunc(o.Hosts, func(host string) bool { return m.server.Leaf.VerifyHostname(host) != nil })
@@ -87,37 +77,43 @@ func newTemplate(name string, now, end time.Time) *x509.Certificate {
 	}
 }
 
-// sign makes a key and a certificate for it, self-signed without another key.
-func sign(template, parent *x509.Certificate, parentKey crypto.Signer) (*x509.Certificate, crypto.Signer, error) {
+// sign makes a key and a certificate for it, self-signed without a CA.
+func sign(template *x509.Certificate, ca *tls.Certificate) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("make a key: %w", err)
 	}
-	if parentKey == nil {
-		parentKey = key
+	made := &tls.Certificate{PrivateKey: key, Leaf: template}
+	if ca == nil {
+		ca = made
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey)
+	der, err := x509.CreateCertificate(rand.Reader, template, ca.Leaf, key.Public(), ca.PrivateKey)
 	if err != nil {
-		return nil, nil, fmt.Errorf("sign a certificate: %w", err)
+		return nil, fmt.Errorf("sign a certificate: %w", err)
 	}
-	certificate, err := x509.ParseCertificate(der)
-	return certificate, key, err
+	made.Certificate = [][]byte{der}
+	made.Leaf, err = x509.ParseCertificate(der)
+	return made, err
 }
 
+// encode is for a Store.
 func (m material) encode() (map[string][]byte, error) {
-	caKey, errCA := encodeKey(m.caKey)
-	key, err := encodeKey(m.server.PrivateKey)
-	return map[string][]byte{
-		keyCA: encodeCertificate(m.ca.Raw), keyCAKey: caKey, keyServer: encodeCertificate(m.server.Certificate[0]), keyKey: key,
-	}, errors.Join(errCA, err)
+	ca, caKey, errCA := encodePair(m.ca)
+	server, key, err := encodePair(m.server)
+	return map[string][]byte{keyCA: ca, keyCAKey: caKey, keyServer: server, keyKey: key}, errors.Join(errCA, err)
 }
 
-func encodeKey(key any) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
+// encodePair returns a certificate and its key in PEM.
+func encodePair(c *tls.Certificate) (certificate, key []byte, err error) {
+	der, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
 	if err != nil {
-		return nil, fmt.Errorf("encode a key: %w", err)
+		return nil, nil, fmt.Errorf("encode a key: %w", err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+	return encodeCertificate(c), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+func encodeCertificate(c *tls.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Leaf.Raw})
 }
 
 // parse reads what encode has written. A server certificate that is missing or of no use is made again.
@@ -126,11 +122,10 @@ func parse(data map[string][]byte) (m material, err error) {
 	if err != nil {
 		return m, fmt.Errorf("the CA and its key: %w", err)
 	}
-	signer, ok := ca.PrivateKey.(crypto.Signer)
-	if !ok || !ca.Leaf.IsCA {
+	if !ca.Leaf.IsCA {
 		return m, errors.New("the certificate is not that of a CA")
 	}
-	m.ca, m.caKey = ca.Leaf, signer
+	m.ca = &ca
 	if server, err := tls.X509KeyPair(data[keyServer], data[keyKey]); err == nil {
 		m.server = &server
 	}
