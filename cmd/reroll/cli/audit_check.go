@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,23 +18,12 @@ import (
 const (
 	// checkTime is how long the feed is followed: a canary each minute, two intervals until it is overdue, and a status each half a minute.
 	checkTime = 5 * time.Minute
-	// checkPause is how long is waited before the status is read again.
+	// checkPause is how long is waited before the status is read again, if the feed is followed long enough for a few looks.
 	checkPause = 2 * time.Second
 )
 
-// auditCheck follows the audit feed of a cluster until it is proven.
-type auditCheck struct {
-	*globals
-	limit, pause time.Duration
-	// bound bounds a look by the limit.
-	bound func(context.Context, time.Duration) (context.Context, context.CancelFunc)
-}
-
 func auditCheckCommand(g *globals) *cobra.Command {
-	return (&auditCheck{globals: g, pause: checkPause, bound: context.WithTimeout}).command()
-}
-
-func (c *auditCheck) command() *cobra.Command {
+	var limit time.Duration
 	cmd := take(&cobra.Command{
 		Use:   "check",
 		Short: "Wait for an audit event from every API server, and say what is missing",
@@ -44,38 +31,35 @@ func (c *auditCheck) command() *cobra.Command {
 			"whose audit event must come back. It exits with 0 if the feed is proven, and with 1 otherwise.",
 		Example: "  reroll audit check\n  reroll audit check --reroll-namespace ops --timeout 10m",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit <= 0 {
+				return usagef("--timeout must be positive")
+			}
+			return g.asking(cmd, func(s *session) error { return s.followFeed(limit) })
+		},
 	}, takesCluster, "server,reroll-namespace,cluster")
-	cmd.Flags().DurationVar(&c.limit, "timeout", checkTime, "how long to wait for a canary")
+	cmd.Flags().DurationVar(&limit, "timeout", checkTime, "how long to wait for a canary")
 	return cmd
 }
 
-func (c *auditCheck) run(cmd *cobra.Command) error {
-	if c.limit <= 0 {
-		return usagef("--timeout must be positive")
-	}
-	return c.asking(cmd, c.follow)
-}
-
-func (c *auditCheck) follow(s *session) error {
-	if err := s.checkCluster(c.cluster); err != nil {
+// followFeed follows the audit feed of a cluster until it is proven, or the time is over.
+func (s *session) followFeed(limit time.Duration) error {
+	if err := s.checkCluster(s.cluster); err != nil {
 		return err
 	}
-	ctx, cancel := c.bound(s.Context, c.limit)
+	ctx, cancel := context.WithTimeout(s.Context, limit)
 	defer cancel()
 	s.Context = ctx
 	w := &feedWatch{told: map[string]string{}, out: newLines(s.cmd.OutOrStdout())}
-	switch err := wait.PollUntilContextCancel(ctx, c.pause, true, func(context.Context) (bool, error) { return w.look(s) }); {
+	err := wait.PollUntilContextCancel(ctx, min(checkPause, limit/4), true, func(context.Context) (bool, error) { return w.look(s) })
+	switch {
 	case err == nil:
 		w.out.add(signs[fine], text("The audit feed of cluster "+w.last.Cluster+" is proven: a canary came back through every API server."))
 		return w.out.err
-	case s.Err() == nil:
+	case ctx.Err() == nil:
 		return err
-	case s.cmd.Context().Err() != nil: // the user has stopped it
-		w.out.add(signs[unclear], text("Stopped: the audit feed is not proven yet."))
-	default:
-		w.missing().show(w.out)
 	}
+	w.missing().show(w.out)
 	return errors.Join(w.out.err, errAnswer)
 }
 
@@ -94,25 +78,10 @@ func (w *feedWatch) tell(what string, v grade, message string) {
 	}
 }
 
-// feedStates say what a state of a feed means.
-var feedStates = map[string]struct {
-	grade
-	text string
-}{
-	"silent":    {wrong, "it was written, and its audit event does not come back; waiting"},
-	"notSetUp":  {unclear, "it was written, and no audit event has ever come from there; waiting"},
-	"refused":   {wrong, "it is not accepted: the API server is away, or patch of the ConfigMap or the Secret reroll-canary is not granted; waiting"},
-	"waiting":   {unclear, "none has come back yet; waiting"},
-	"heard":     {fine, "it came back"},
-	"heardOnce": {unclear, "one came back at %s; waiting for the next"},
-}
-
 // look reads the status of the cluster, and says what is new. The feed is proven once a canary has come back through every API server since the first
 // look.
 func (w *feedWatch) look(s *session) (proven bool, err error) {
-	q := url.Values{}
-	set(q, "name", s.cluster)
-	l, err := list[view.Cluster](s, s.client, "clusters", q, 0)
+	l, err := s.clusters(s.cluster)
 	switch {
 	case err != nil:
 		return false, err
@@ -122,50 +91,40 @@ func (w *feedWatch) look(s *session) (proven bool, err error) {
 	case len(l.items) > 1:
 		return false, usagef("the audit feed of which cluster? Name it with --cluster")
 	}
-	at := l.items[0]
-	w.last = &at
-	if w.first == nil {
-		w.first = &at
-		w.tell("cluster "+at.Cluster, fine, "its dispatcher runs version "+cmp.Or(at.Version, dash))
-	}
-	if at.Health == verdict.Away {
-		w.tell("cluster "+at.Cluster, wrong, "its dispatcher has published no status lately")
+	w.last = &l.items[0]
+	w.first = cmp.Or(w.first, w.last)
+	if w.last.Health == verdict.Away {
+		w.tell("cluster "+w.last.Cluster, wrong, "its dispatcher has published no status lately")
 		return false, nil
 	}
-	if w.heard() {
-		w.tell("audit events", fine, "they come in, from API servers or log shippers")
-	}
-	if len(at.Feeds) == 0 {
+	if len(w.last.Feeds) == 0 {
 		w.tell("canary", unclear, "none has been sent yet")
 		return false, nil
 	}
 	proven = true
-	for _, feed := range at.Feeds {
-		before := func(f reloader.FeedStatus) bool { return f.Address == feed.Address && !feed.LastAt.After(f.LastAt) }
-		if feed.State == "heard" && slices.ContainsFunc(w.first.Feeds, before) {
-			feed.State = "heardOnce"
+	for _, feed := range w.last.Feeds {
+		v, message := unclear, "waiting for it to come back"
+		switch {
+		case feed.State == "silent":
+			v, message = wrong, "it was written, and its audit event does not come back; waiting"
+		case feed.State == "notSetUp":
+			message = "it was written, and no audit event has ever come from there; waiting"
+		case feed.State == "refused":
+			v, message = wrong, "it is not accepted: the API server is away, or patch of the ConfigMap or the Secret reroll-canary is not granted; waiting"
+		case feed.State == "heard" && feed.LastAt.After(w.first.At):
+			v, message = fine, "it came back"
 		}
-		state, known := feedStates[feed.State]
-		if !known {
-			state = feedStates["waiting"]
-		}
-		w.tell("canary through "+feed.Address, state.grade, strings.Replace(state.text, "%s", exactly(feed.LastAt), 1))
-		proven = proven && state.grade == fine
+		w.tell("canary through "+feed.Address, v, message)
+		proven = proven && v == fine
 	}
 	return proven, nil
 }
 
-// heard reports whether audit events have come since the look began.
+// heard reports whether audit events have come since the first look.
 func (w *feedWatch) heard() bool {
-	hints := func(c *view.Cluster) (n int64) {
-		for _, source := range c.Sources {
-			if source.Source == reloader.SourceAudit {
-				n += source.Hints
-			}
-		}
-		return n
-	}
-	return hints(w.last) > hints(w.first)
+	return slices.ContainsFunc(w.last.Sources, func(of reloader.SourceStatus) bool {
+		return of.Source == reloader.SourceAudit && of.LastAt.After(w.first.At)
+	})
 }
 
 // missing says why no canary has come back.

@@ -109,7 +109,7 @@ func (f *checkFlags) examineAPI(cmd *cobra.Command) (found findings, err error) 
 	} else {
 		found.add("API", fine, self.Version+" answers at "+s.base.Redacted(), "")
 	}
-	clusters, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
+	clusters, err := s.clusters("")
 	if err != nil {
 		found.add("clusters", unclear, err.Error(), "")
 		return found, nil

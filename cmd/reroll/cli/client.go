@@ -146,9 +146,6 @@ func (l listing[T]) page() view.List[json.RawMessage] {
 
 // list reads most items of a resource, or all if most is 0, page by page.
 func list[T any](ctx context.Context, c *client, resource string, query url.Values, most int) (l listing[T], err error) {
-	if query == nil {
-		query = url.Values{}
-	}
 	for {
 		query.Set("limit", strconv.Itoa(pageSize))
 		if most > 0 {

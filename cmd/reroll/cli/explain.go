@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -127,7 +126,7 @@ var dialects = dialect.All(dialect.StakaterOptions{})
 // unknown returns the verdict of a workload that is not on record. If the kubeconfig is of its cluster, it looks there, with the user's rights.
 func (s *session) unknown(r ref) verdict.Verdict {
 	of := verdict.Case{Cluster: r.cluster, Workload: reloader.WorkloadRef{Kind: r.kind, Namespace: r.namespace, Name: r.name}, Now: s.now}
-	known, err := list[view.Cluster](s, s.client, "clusters", url.Values{"name": {r.cluster}}, 0)
+	known, err := s.clusters(r.cluster)
 	if err != nil || len(known.items) != 1 || known.items[0].Health == verdict.Unknown {
 		return verdict.Judge(of)
 	}

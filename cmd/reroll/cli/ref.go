@@ -172,8 +172,15 @@ func (s *session) find(text string) (ref, error) {
 	return r, errors.New("found no workload " + r.String() + " on record. List them with: " + s.typed(s.cmd, "reroll get workloads -A"))
 }
 
-func (s *session) clusters() (names []string, err error) {
-	l, err := list[view.Cluster](s, s.client, "clusters", nil, 0)
+// clusters returns those of a name, or all.
+func (s *session) clusters(name string) (listing[view.Cluster], error) {
+	q := url.Values{}
+	set(q, "name", name)
+	return list[view.Cluster](s, s.client, "clusters", q, 0)
+}
+
+func (s *session) clusterNames() (names []string, err error) {
+	l, err := s.clusters("")
 	for _, c := range l.items {
 		names = append(names, c.Cluster)
 	}
@@ -185,7 +192,7 @@ func (s *session) checkCluster(name string) error {
 	if name == "" {
 		return nil
 	}
-	names, err := s.clusters()
+	names, err := s.clusterNames()
 	if err != nil || len(names) == 0 || slices.Contains(names, name) {
 		return nil //nolint:nilerr // the question itself says what is wrong
 	}
@@ -197,7 +204,7 @@ func (s *session) only(r ref) (ref, error) {
 	if r.cluster != "" {
 		return r, nil
 	}
-	names, err := s.clusters()
+	names, err := s.clusterNames()
 	switch {
 	case err != nil:
 		return r, err

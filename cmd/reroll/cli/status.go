@@ -45,9 +45,7 @@ func (s *session) status() (well bool, err error) {
 	if err := s.checkCluster(s.cluster); err != nil {
 		return false, err
 	}
-	q := url.Values{}
-	set(q, "name", s.cluster)
-	clusters, err := list[view.Cluster](s, s.client, "clusters", q, 0)
+	clusters, err := s.clusters(s.cluster)
 	if err != nil {
 		return false, err
 	}
