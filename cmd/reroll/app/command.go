@@ -27,8 +27,8 @@ func serveCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run Reroll: receive audit events, roll workloads and serve the API",
-		Long: "Run Reroll: receive audit events, roll workloads, and answer questions about both. All settings are in one YAML file (--config); docs/configuration.md\n" +
-			"lists them. --set has the same keys, and wins over the file.",
+		Long: "Run Reroll: receive audit events, roll workloads, and answer questions about both. All settings are\n" +
+			"in one YAML file (--config); docs/configuration.md lists them. --set has the same keys, and wins.",
 		Example: "  reroll serve --config reroll.yaml\n  reroll serve --config reroll.yaml --check\n  reroll serve --components ingest --set nats.url=nats://nats:4222",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -20,8 +20,8 @@ func hubCommand(version string) *cobra.Command {
 	cmd.AddCommand(onHub(&cobra.Command{
 		Use:   "add CLUSTER",
 		Short: "Prepare the NATS of a hub for a cluster",
-		Long: "Create the streams of a hub, and what delivers to the cluster the configs that it follows. Print the account of the cluster for the " +
-			"configuration of NATS: add it first, and reload each server twice. Running this again is harmless.",
+		Long: "Create the streams of a hub, and what delivers to the cluster the configs that it follows. Print the\naccount of the cluster for the " +
+			"configuration of NATS: add it first, and reload each server twice.\nRunning this again is harmless.",
 		Example: "  reroll hub add east --config hub.yaml\n  reroll hub add east --set nats.url=tls://hub:4222 --set nats.credentials=hub.creds",
 	}, version, func(cmd *cobra.Command, o queue.Options, cluster string) error {
 		if err := hub.Add(cmd.Context(), o, cluster); err != nil {
@@ -32,7 +32,7 @@ func hubCommand(version string) *cobra.Command {
 	}), onHub(&cobra.Command{
 		Use:   "remove CLUSTER",
 		Short: "Remove the records of a cluster from a hub",
-		Long: "Remove the records of a cluster from a hub, and its name. Remove the account of the cluster from the configuration of NATS first: a " +
+		Long: "Remove the records of a cluster from a hub, and its name. Remove the account of the cluster from the\nconfiguration of NATS first: a " +
 			"cluster that can still write begins again with all its records.",
 		Example: "  reroll hub remove east --config hub.yaml",
 	}, version, func(cmd *cobra.Command, o queue.Options, cluster string) error {
@@ -65,8 +65,8 @@ func hubPermissionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "permissions [CLUSTER...]",
 		Short: "Print the accounts of a hub for the configuration of NATS",
-		Long: "Print the accounts of a hub for the configuration of NATS: one that has the records, and one for each cluster, which may write its own. " +
-			"Passwords come from variables in the environment of the NATS server.",
+		Long: "Print the accounts of a hub for the configuration of NATS: one that has the records, and one for\neach cluster, which may write its own. " +
+			"Passwords come from variables in the environment of the NATS\nserver.",
 		Example: "  reroll hub permissions east west",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := hub.Permissions(args)

@@ -27,8 +27,8 @@ func auditCheckCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "check",
 		Short: "Wait for an audit event from every API server, and say what is missing",
-		Long: "Follow the audit events until a canary has come through every API server. A canary is a write of Reroll's own ConfigMap or Secret, " +
-			"whose audit event must come back. It exits with 0 if the feed is proven, and with 1 otherwise.",
+		Long: "Follow the audit events until a canary has come through every API server. A canary is a write of\nReroll's own ConfigMap or Secret, " +
+			"whose audit event must come back. It exits with 0 if the feed is\nproven, and with 1 otherwise.",
 		Example: "  reroll audit check\n  reroll audit check --reroll-namespace ops --timeout 10m",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -66,8 +66,8 @@ func (s *auditSetup) command() *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "setup",
 		Short: "Write the files and steps for an API server to post its audit events to Reroll",
-		Long: "Write the audit policy, the webhook's kubeconfig with a client certificate, and the settings of the API server, for a release in the " +
-			"cluster, and print the steps that are left. Nothing is written to the cluster. KIND is one of " + strings.Join(distribution.Names()[:8], ", ") + ",\n" +
+		Long: "Write the audit policy, the webhook's kubeconfig with a client certificate, and the settings of the\nAPI server, for a release in the " +
+			"cluster, and print the steps that are left. Nothing is written to\nthe cluster. KIND is one of " + strings.Join(distribution.Names()[:8], ", ") + ",\n" +
 			strings.Join(distribution.Names()[8:], ", ") + ".",
 		Example: "  reroll audit setup --for kubeadm\n  reroll audit setup --for k3s --policy /etc/rancher/k3s/audit-policy.yaml",
 		Args:    cobra.NoArgs,

@@ -21,8 +21,9 @@ func checkCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "check",
 		Short: "Check what Reroll needs, and say how to fix what is wrong",
-		Long: "Check what Reroll relies on: its API, what its dispatchers report of NATS, the audit feed and themselves, and the workloads that need " +
-			"attention, or would restart although their strategy avoids it; with --pre, before an installation, whether you may install it. It exits with 1 if something is wrong or unknown.",
+		Long: "Check what Reroll relies on: its API, what its dispatchers report of NATS, the audit feed and\n" +
+			"themselves, and the workloads that need attention, or would restart although their strategy avoids\n" +
+			"it; with --pre, before an installation, whether you may install it.\nIt exits with 1 if something is wrong or unknown.",
 		Example: "  reroll check\n  reroll check --pre\n  reroll check -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },

@@ -71,8 +71,8 @@ func pauseCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "pause",
 		Short: "Hold back rolls of all workloads, a namespace or some workloads",
-		Long: "Hold back the rolls of a namespace, of some workloads, or with -A of the whole cluster. Changes made meanwhile roll once at the end.\n" +
-			"It writes the ConfigMap " + control.ConfigMap + " with your rights; the same with kubectl, if there is no such ConfigMap yet:\n" +
+		Long: "Hold back the rolls of a namespace, of some workloads, or with -A of the whole cluster. Changes made\nmeanwhile roll once at the end.\n" +
+			"It writes the ConfigMap " + control.ConfigMap + " with your rights; the same with kubectl, if there is no such\nConfigMap yet:\n" +
 			"  kubectl -n reroll create configmap " + control.ConfigMap + " --from-literal=" + control.Key + "='freeze: {}'",
 		Example: "  reroll pause -n shop --for 2h --reason sale\n  reroll pause -n shop -l app=web\n  reroll pause -A --reason 'incident 7'",
 		Args:    cobra.NoArgs,
@@ -155,7 +155,7 @@ type annotating struct {
 // command completes a command that annotates one workload.
 func (a *annotating) command(cmd *cobra.Command) *cobra.Command {
 	cmd.Use, cmd.Args, cmd.ValidArgsFunction = a.what+" "+workloadForm, oneObject, a.complete(workloadNames, 1)
-	cmd.Long += "It annotates the workload with your rights. The same with kubectl:\n  kubectl -n shop annotate deploy/web --overwrite " + a.key + "=\"$(date)\""
+	cmd.Long += "It annotates the workload with your\nrights. The same with kubectl:\n  kubectl -n shop annotate deploy/web --overwrite " + a.key + "=\"$(date)\""
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd, one(args)) }
 	return take(cmd, takesCluster, "namespace,output")
 }
@@ -164,7 +164,7 @@ func reloadCommand(g *globals) *cobra.Command {
 	a := &annotating{globals: g, key: dispatcher.RequestedAnnotation, what: "reload", said: "asked for a roll of "}
 	cmd := a.command(&cobra.Command{
 		Short:   "Roll an opted-in workload once, although nothing has changed",
-		Long:    "Roll an opted-in workload once, although nothing has changed. Windows and limits on rates do not hold it back, a pause does.\n",
+		Long:    "Roll an opted-in workload once, although nothing has changed. Windows and limits on rates do not\nhold it back, a pause does.\n",
 		Example: "  reroll reload deploy/web -n shop --reason 'new certificates'\n  reroll reload shop/Deployment/web --context east",
 	})
 	cmd.Flags().StringVar(&a.reason, "reason", "", "why, for those who ask later")
@@ -175,7 +175,7 @@ func retryCommand(g *globals) *cobra.Command {
 	a := &annotating{globals: g, key: dispatcher.RetryAnnotation, what: "retry", said: "asked for another try of "}
 	return a.command(&cobra.Command{
 		Short: "Retry a workload that failed, or whose stalled rollout halts others",
-		Long: "Try again, now, a workload that could not be patched. If its stalled rollout halts those of others, they continue; if it is one of " +
+		Long: "Try again, now, a workload that could not be patched. If its stalled rollout halts those of others,\nthey continue; if it is one of " +
 			"those that wait, it goes alone. ",
 		Example: "  reroll retry deploy/web -n shop\n  reroll retry shop/Deployment/web --context east",
 	})

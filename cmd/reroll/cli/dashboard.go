@@ -15,7 +15,7 @@ func dashboardCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:     "dashboard",
 		Short:   "Open the dashboard in a browser",
-		Long:    "Print the address of the dashboard and open it in a browser. Through a cluster, a port-forward lasts until you interrupt it.",
+		Long:    "Print the address of the dashboard and open it in a browser. Through a cluster, a port-forward lasts\nuntil you interrupt it.",
 		Example: "  reroll dashboard\n  reroll dashboard --context east --browser=false",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -26,8 +26,8 @@ func explainCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "explain " + workloadForm,
 		Short: "Explain why a workload does or does not roll",
-		Long: "Explain why a workload does or does not roll. The first line is the state and its cause, then follows a line for each config, " +
-			"and at the end the next command. NAME alone is enough if it is unique among the workloads on record.",
+		Long: "Explain why a workload does or does not roll. The first line is the state and its cause, then\nfollows a line for each config, " +
+			"and at the end the next command. NAME alone is enough if it is\nunique among the workloads on record.",
 		Example: "  reroll explain deploy/web -n shop\n  reroll explain deploy web -n shop\n  reroll explain shop/Deployment/web -o yaml\n" +
 			"  reroll explain web --exit-code",
 		Args: oneObject,

@@ -30,8 +30,8 @@ func getCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "get " + strings.Join(resourceNames(), "|") + " [NAME]",
 		Short: "List changes, reloads, workloads or clusters, or watch them",
-		Long: "List changes of configs, reloads of workloads, opted-in workloads, or clusters. NAME is the ID of a change or reload, or the name of " +
-			"a workload (KIND/NAME) or cluster; for reloads, also that of their workload. -o yaml shows all fields of a record.",
+		Long: "List changes of configs, reloads of workloads, opted-in workloads, or clusters. NAME is the ID of a\nchange or reload, or the name of " +
+			"a workload (KIND/NAME) or cluster; for reloads, also that of their\nworkload. -o yaml shows all fields of a record.",
 		Example: "  reroll get changes -n shop --since 24h\n  reroll get reloads deploy/web -n shop -o wide\n" +
 			"  reroll get workloads -A --state Held\n  reroll get workloads --for-config secret/password -n shop\n  reroll get changes -n shop -w",
 		Args: cobra.RangeArgs(1, 3),

@@ -34,9 +34,11 @@ func impactCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "impact [" + configForm + "]...",
 		Short: "Say what would roll if configs changed, or manifests were applied",
-		Long: "Say what would roll if the named configs changed now, as Reroll has it on record. With -f, say which ConfigMaps and Secrets among " +
-			"manifests differ from those in the cluster, and which live workloads would roll. That needs read access with your kubeconfig and no Reroll; pauses and limits " +
-			"are not part of it, and the settings are those of --config. -o markdown is for a comment on a pull request, and -o name has the workloads that would roll.",
+		Long: "Say what would roll if the named configs changed now, as Reroll has it on record.\n" +
+			"With -f, say which ConfigMaps and Secrets among manifests differ from those in the cluster, and\n" +
+			"which live workloads would roll. That needs read access with your kubeconfig and no Reroll;\n" +
+			"pauses and limits are not part of it, and the settings are those of --config.\n" +
+			"-o markdown is for a comment on a pull request, and -o name has the workloads that would roll.",
 		Example: "  reroll impact cm/settings secret/password -n shop\n  reroll impact shop/ConfigMap/settings --key level\n" +
 			"  kustomize build overlays/production | reroll impact -f - -n shop -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -21,9 +21,9 @@ func migrateCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "migrate",
 		Short: "Report what other reloaders left on workloads, and what Reroll will do",
-		Long: "Report what other reloaders left on workloads: annotations and marks, mistakes, and whether the first start of Reroll rolls a workload " +
-			"once, because it missed a change. It reads with your kubeconfig, needs no Reroll in the cluster, writes nothing and shows no content.\n" +
-			"--config has the settings that Reroll will have. It exits with 1 if something needs attention or could not be read.",
+		Long: "Report what other reloaders left on workloads: annotations and marks, mistakes, and whether the\nfirst start of Reroll rolls a workload " +
+			"once, because it missed a change. It reads with your\nkubeconfig, needs no Reroll in the cluster, writes nothing and shows no content.\n" +
+			"--config has the settings that Reroll will have. It exits with 1 if something needs attention or\ncould not be read.",
 		Example: "  reroll migrate\n  reroll migrate --config reroll.yaml\n  reroll migrate -o jsonpath='{.items[?(@.rolls==true)].workload}'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return q.run(cmd) },

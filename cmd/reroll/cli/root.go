@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,7 +29,6 @@ func Root(version string) *cobra.Command {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !takes(cmd, f.Name) })
-		cmd.Long = wrapped(cmd.Long)
 		help(cmd, args)
 	})
 	return root
@@ -47,19 +45,4 @@ func versionCommand(version string) *cobra.Command {
 			return err
 		},
 	}
-}
-
-const helpWidth = 100
-
-// wrapped breaks the lines of a text that are too wide. Lines that begin with a space stay as they are.
-func wrapped(text string) string {
-	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		for len(line) > helpWidth && line[0] != ' ' {
-			at := strings.LastIndexByte(line[:helpWidth+1], ' ')
-			lines, line = append(lines, line[:at]), line[at+1:]
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "\n")
 }

@@ -18,7 +18,7 @@ func statusCommand(g *globals) *cobra.Command {
 	cmd := take(&cobra.Command{
 		Use:   "status",
 		Short: "Show whether all is well, and what waits or needs attention",
-		Long: "Show whether all is well: the clusters, what holds rolls back, and the workloads that wait or need attention, each with the " +
+		Long: "Show whether all is well: the clusters, what holds rolls back, and the workloads that wait or need\nattention, each with the " +
 			"next command. -o wide shows all of them, and -o name their names.",
 		Example: "  reroll status\n  reroll status -n shop\n  reroll status --exit-code >/dev/null || echo 'needs attention'",
 		Args:    cobra.NoArgs,
