@@ -20,19 +20,14 @@ type summary struct {
 }
 
 func (c *census) summary() summary {
-	s := summary{Workloads: len(c.reports)}
-	add := func(into *int, yes bool) {
-		if yes {
-			*into++
-		}
-	}
+	s, one := summary{Workloads: len(c.reports)}, map[bool]int{true: 1}
 	for i := range c.reports {
 		r := &c.reports[i]
-		add(&s.Rolls, r.Rolls)
-		add(&s.Unknown, r.Unknown)
-		add(&s.Conflicts, r.Has(adoption.Conflict))
-		add(&s.Typos, r.Has(adoption.Typo))
-		add(&s.Leftovers, r.Has(adoption.Leftover))
+		s.Rolls += one[r.Rolls]
+		s.Unknown += one[r.Unknown]
+		s.Conflicts += one[r.Has(adoption.Conflict)]
+		s.Typos += one[r.Has(adoption.Typo)]
+		s.Leftovers += one[r.Has(adoption.Leftover)]
 	}
 	return s
 }

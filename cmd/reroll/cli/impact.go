@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -41,16 +42,7 @@ func impactCommand(g *globals) *cobra.Command {
 			"-o markdown is for a comment on a pull request, and -o name has the workloads that would roll.",
 		Example: "  reroll impact cm/settings secret/password -n shop\n  reroll impact shop/ConfigMap/settings --key level\n" +
 			"  kustomize build overlays/production | reroll impact -f - -n shop -o markdown",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			rolls, complete, err := q.run(cmd, args)
-			switch {
-			case err == nil && q.judge && rolls:
-				return errAnswer
-			case err == nil && q.judge && !complete:
-				return fmt.Errorf("cannot determine whether anything would roll: see the warnings")
-			}
-			return err
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return q.run(cmd, args) },
 	}, takesAsk, "namespace")
 	f := cmd.Flags()
 	f.StringArrayVarP(&q.files, "filename", "f", nil, "file of manifests to compare with the cluster, - for standard input")
@@ -61,12 +53,12 @@ func impactCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
-// run prints what would become of each workload, and reports whether one would roll, and whether the answer is complete.
-func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bool, err error) {
+// run prints what would become of each workload.
+func (f *impactFlags) run(cmd *cobra.Command, args []string) (err error) {
 	var found view.List[foreseen]
 	switch {
 	case len(args) > 0 && len(f.files) > 0:
-		return false, false, usagef("name configs, or give files of manifests with --filename, not both")
+		return usagef("name configs, or give files of manifests with --filename, not both")
 	case len(f.files) > 0:
 		found.Items, err = f.ofFiles(cmd)
 	default:
@@ -76,14 +68,9 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 		})
 	}
 	if err != nil {
-		return false, false, err
+		return err
 	}
-	complete = true
-	a := answer{show: func(out *lines, wide bool) {
-		for _, impact := range found.Items {
-			out.impact(impact, wide)
-		}
-	}}
+	a, complete := answer{}, true
 	found.Warnings = append([]string{}, found.Warnings...)
 	for _, impact := range found.Items {
 		complete = complete && impact.Complete
@@ -95,11 +82,25 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (rolls, complete bo
 		}
 	}
 	warn(cmd, found.Warnings)
-	if f.format == formatMarkdown {
-		return len(a.names) > 0, complete, writeMarkdown(newLines(cmd.OutOrStdout()), found.Items, complete)
+	a.body, a.show = found, func(out *lines, wide bool) {
+		for _, impact := range found.Items {
+			out.impact(impact, wide)
+		}
 	}
-	a.body = found
-	return len(a.names) > 0, complete, f.print(cmd, a)
+	if f.format == formatMarkdown {
+		err = writeMarkdown(newLines(cmd.OutOrStdout()), found.Items, complete)
+	} else {
+		err = f.print(cmd, a)
+	}
+	switch {
+	case err != nil || !f.judge:
+		return err
+	case len(a.names) > 0:
+		return errAnswer
+	case !complete:
+		return errors.New("cannot determine whether anything would roll: see the warnings")
+	}
+	return nil
 }
 
 func (f *impactFlags) ofFiles(cmd *cobra.Command) ([]foreseen, error) {
@@ -198,24 +199,23 @@ func sumOf(v foreseen) cell {
 	if v.Change == wouldKeep {
 		return cell{": unchanged", faint}
 	}
-	style, said := faint, fmt.Sprintf(": %d would roll, %d would wait", v.RollsNow, v.RollsLater)
+	acts := v.RollsNow + v.RollsLater + v.ReloadCount + v.NotifiedCount
 	switch {
-	case v.RollsNow+v.RollsLater+v.ReloadCount+v.NotifiedCount > 0:
-		style = alert
-	case !v.Complete:
+	case acts == 0 && !v.Complete:
 		return cell{": nothing would roll, as far as is known", alert}
-	case v.NeverCount == 0:
+	case acts+v.NeverCount == 0:
 		return cell{": nothing would roll: no opted-in workload asks for it", faint}
 	}
-	for _, of := range []struct {
-		count int
-		what  string
-	}{{v.ReloadCount, "%d would reload without a restart"}, {v.NotifiedCount, "for %d a webhook would be called"}, {v.NeverCount, "%d would not roll"}} {
-		if of.count > 0 {
-			said += fmt.Sprintf(", "+of.what, of.count)
+	said := fmt.Sprintf(": %d would roll, %d would wait", v.RollsNow, v.RollsLater)
+	add := func(n int, format string) {
+		if n > 0 {
+			said += fmt.Sprintf(format, n)
 		}
 	}
-	return cell{said, style}
+	add(v.ReloadCount, ", %d would reload without a restart")
+	add(v.NotifiedCount, ", for %d a webhook would be called")
+	add(v.NeverCount, ", %d would not roll")
+	return cell{said, map[bool]style{true: alert, false: faint}[acts > 0]}
 }
 
 // writeMarkdown writes a table for a comment on a pull request.
