@@ -234,7 +234,7 @@ func TestStakaterFlags(t *testing.T) {
 
 // TestWordsAreThoseOfTheDomain: tags repeat what other packages know.
 func TestWordsAreThoseOfTheDomain(t *testing.T) {
-	if lookup("reload.strategy").Words != strings.Join(mark.General, ",") {
+	if lookup("reload.strategy").Tag.Get("oneOf") != strings.Join(mark.General, ",") {
 		t.Errorf("strategies are %v", mark.General)
 	}
 	plain := dialect.Stakater(dialect.StakaterOptions{})

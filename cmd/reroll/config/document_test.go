@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -106,16 +107,15 @@ func tables(t *testing.T) string {
 	c := Default()
 	var b, sections strings.Builder
 	b.WriteString("\n| key | meaning |\n|---|---|\n")
-	for _, f := range c.Fields() {
-		below := f.Fields()
-		if below == nil {
+	for _, f := range fieldsOf(reflect.ValueOf(&c).Elem()) {
+		if !f.isSection() {
 			b.WriteString(row(t, said, f))
 			continue
 		}
-		_, sentence, _ := strings.Cut(said[strings.Split(fmt.Sprintf("%T", f.Value()), ".")[1]], " ")
-		fmt.Fprintf(&sections, "\n### %s\n\n`%s` %s\n\n| key | meaning |\n|---|---|\n", f.Name, f.Name, sentence)
-		for _, one := range below {
-			if f.Name != "hub" || one.Type != "Login" { // those are in the table of nats
+		_, sentence, _ := strings.Cut(said[strings.Split(f.Type.String(), ".")[1]], " ")
+		fmt.Fprintf(&sections, "\n### %s\n\n`%s` %s\n\n| key | meaning |\n|---|---|\n", f.key(), f.key(), sentence)
+		for _, one := range fieldsOf(f.value) {
+			if f.key() != "hub" || one.of != "Login" { // those are in the table of nats
 				sections.WriteString(row(t, said, one))
 			}
 		}
@@ -128,29 +128,30 @@ func tables(t *testing.T) string {
 }
 
 // row is the line of one key.
-func row(t *testing.T, said map[string]string, f Field) string {
-	meaning := said[f.Type+"."+f.Go]
+func row(t *testing.T, said map[string]string, f field) string {
+	meaning := said[f.of+"."+f.Name]
 	if meaning == "" || !strings.HasSuffix(meaning, ".") {
-		t.Errorf("%s.%s: %q is not a comment of whole sentences", f.Type, f.Go, meaning)
+		t.Errorf("%s.%s: %q is not a comment of whole sentences", f.of, f.Name, meaning)
 	}
-	if f.Words != "" {
+	words := f.Tag.Get("oneOf")
+	if words != "" {
 		which := " One of `"
-		if _, many := f.Value().([]string); many {
+		if _, many := f.value.Interface().([]string); many {
 			which = " Values: `"
 		}
-		meaning += which + strings.ReplaceAll(f.Words, ",", "`, `") + "`."
+		meaning += which + strings.ReplaceAll(words, ",", "`, `") + "`."
 	}
 	value := f.text()
-	if d, ok := f.Value().(time.Duration); ok && d == 0 {
+	if d, ok := f.value.Interface().(time.Duration); ok && d == 0 {
 		value = "0"
 	}
-	if value == "0" && f.Name == "storeSize" {
+	if value == "0" && f.key() == "storeSize" {
 		value = ""
 	}
-	if value == f.Words && value != "" {
+	if value == words && value != "" {
 		meaning += " Default: all."
 	} else if value != "" && value != "[]" && value != "false" {
 		meaning += " Default: `" + value + "`."
 	}
-	return fmt.Sprintf("| `%s` | %s |\n", f.Name, meaning)
+	return fmt.Sprintf("| `%s` | %s |\n", f.key(), meaning)
 }

@@ -109,21 +109,23 @@ func (f *Flags) bind(flags *pflag.FlagSet, a alias) *pflag.Flag {
 }
 
 // lookup returns the field of a key in the default settings, or that of the map which has the key.
-func lookup(key string) (found Field) {
+func lookup(path string) (found field) {
 	c := Default()
-	for fields := c.Fields(); len(fields) > 0; fields = found.Fields() {
-		name, rest, _ := strings.Cut(key, ".")
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
-		if i < 0 {
+	found.value = reflect.ValueOf(&c).Elem()
+	for key := range strings.SplitSeq(path, ".") {
+		f, known := fieldNamed(found.value, key)
+		if !known {
 			break
 		}
-		found, key = fields[i], rest
+		if found = f; !f.isSection() {
+			break
+		}
 	}
 	return found
 }
 
-func (f Field) text() string {
-	switch v := f.Value().(type) {
+func (f field) text() string {
+	switch v := f.value.Interface().(type) {
 	case []string:
 		return strings.Join(v, ",")
 	case Selector, control.Windows, AnnotationKeys:
@@ -190,7 +192,7 @@ func (c *Config) Parse(content []byte) error {
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
 		return errors.New("it has more than one document")
 	}
-	return decode(document.Content[0], reflect.ValueOf(c).Elem(), place{})
+	return decode(document.Content[0], reflect.ValueOf(c).Elem(), "")
 }
 
 // override sets one key as a file would.
@@ -207,7 +209,7 @@ func (c *Config) override(o override) error {
 	for _, part := range slices.Backward(parts) {
 		node = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: part}, node}}
 	}
-	if err := decode(node, reflect.ValueOf(c).Elem(), place{}); err != nil {
+	if err := decode(node, reflect.ValueOf(c).Elem(), ""); err != nil {
 		return fmt.Errorf("%s: %w", o.origin, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -140,6 +141,8 @@ var annotationNames = map[string]string{
 	"pauseDeploymentTime":        "deployment.reloader.stakater.com/paused-at",
 	"rolloutStrategy":            "reloader.stakater.com/rollout-strategy",
 }
+
+func sortedNames() []string { return slices.Sorted(maps.Keys(annotationNames)) }
 
 // check refuses names that no annotation has here, and keys that none can have. Capitals in the prefix are allowed, as by the API server.
 func (k AnnotationKeys) check() error {
