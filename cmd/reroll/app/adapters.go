@@ -6,6 +6,7 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/kube"
 	"github.com/reroll-dev/reroll/reloader/queue"
+	"github.com/reroll-dev/reroll/reloader/queue/hub"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
@@ -40,4 +41,19 @@ func (a announcer) Announce(w *workload.Workload, r reloader.Reload) {
 	if a.alerts != nil {
 		a.alerts.Announce(w, r)
 	}
+}
+
+// newMember makes the forwarder of the cluster's records to a hub; nil without a hub, or if it could not identify the cluster.
+func (p *program) newMember(cluster *kube.Cluster) *hub.Member {
+	s := p.settings
+	if s.Hub.URL == "" {
+		return nil
+	}
+	if cluster.UID == "" {
+		p.logger.Error("nothing is forwarded to the hub: the identity of the cluster, the UID of the namespace kube-system, may not be read")
+		return nil
+	}
+	return hub.New(p.queue, hub.Options{
+		Hub: s.Hub.Options(), Cluster: s.ClusterName, UID: cluster.UID, Logger: p.logger, Registerer: p.registry,
+	})
 }

@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
 // Root returns the command line of Reroll, without the commands that run it.
@@ -45,4 +50,92 @@ func versionCommand(version string) *cobra.Command {
 			return err
 		},
 	}
+}
+
+// globals are the flags that have one meaning on every command.
+type globals struct {
+	kubeconfig, context, namespace, cluster string
+	everywhere                              bool
+	format, server, own                     string
+	version                                 string
+}
+
+// Sets of global flags that a command may take.
+const (
+	takesCluster = "kubeconfig,context"
+	takesAsk     = takesCluster + ",server,reroll-namespace,cluster,output"
+	takesScope   = "namespace,all-namespaces"
+)
+
+func (g *globals) bind(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig file (default: the one that kubectl uses)")
+	f.StringVar(&g.context, "context", "", "context of the kubeconfig")
+	f.StringVarP(&g.namespace, "namespace", "n", "", "namespace of workloads and configs")
+	f.BoolVarP(&g.everywhere, "all-namespaces", "A", false, "all namespaces")
+	f.StringVar(&g.cluster, "cluster", "", "cluster, if Reroll knows several")
+	f.StringVarP(&g.format, "output", "o", "", "format: "+strings.Join(formats, ", "))
+	f.StringVar(&g.server, "server", "", "address of Reroll's API, also $"+serverVariable+" (default: a port-forward through the kubeconfig's context)")
+	f.StringVar(&g.own, "reroll-namespace", cmp.Or(kube.PodNamespace(), "reroll"), "namespace that Reroll runs in")
+	root.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("cluster", g.complete(clusterNames, 0))
+	_ = root.RegisterFlagCompletionFunc("namespace", g.complete(namespaceNames, 0))
+}
+
+// takesKey is the annotation of a command that lists its global flags.
+const takesKey = "global-flags"
+
+// take declares which global flags cmd takes. It refuses the others.
+func take(cmd *cobra.Command, sets ...string) *cobra.Command {
+	cmd.Annotations = map[string]string{takesKey: strings.Join(sets, ",")}
+	return cmd
+}
+
+func takes(cmd *cobra.Command, flag string) bool {
+	return slices.Contains(strings.Split(cmd.Annotations[takesKey], ","), flag)
+}
+
+// foreignFlag returns the error of a global flag that cmd does not take.
+func foreignFlag(cmd *cobra.Command) (err error) {
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && !takes(cmd, f.Name) {
+			err = usagef("unknown flag: --%s; %s does not take it", f.Name, cmd.CommandPath())
+		}
+	})
+	return err
+}
+
+// typed returns a command as the user has to type it: with those of the flags that were given that say where it acts.
+func (g *globals) typed(cmd *cobra.Command, next string) string {
+	words := strings.Fields(next)
+	if len(words) == 0 {
+		return ""
+	}
+	takesIt := func(string) bool { return true }
+	given := []string{"kubeconfig", "context"}
+	if words[0] == "reroll" {
+		named, _, err := cmd.Root().Find(words[1:])
+		if err != nil {
+			return next
+		}
+		given = append(given, "reroll-namespace", "server")
+		takesIt = func(flag string) bool { return takes(named, flag) }
+	} else if words[0] != "kubectl" {
+		return next
+	}
+	for _, name := range given {
+		f := cmd.Flags().Lookup(name)
+		if f != nil && f.Changed && takesIt(name) && !slices.Contains(words, "--"+name) {
+			next += " --" + name + " " + quoted(f.Value.String())
+		}
+	}
+	return next
+}
+
+func quoted(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=+,") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
