@@ -10,27 +10,18 @@ import (
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
 
-// wantsCanary reports whether to watch over an audit feed. A dispatcher of its own cannot know that there is none.
-func wantsCanary(s config.Config) bool {
-	return s.Ingest.CanaryInterval > 0 && !s.DryRun && s.Source != config.SourceWatch && (!s.Runs(config.Ingests) || s.Ingests())
-}
-
-// canaryKinds returns the kinds of configs whose audit events must come in: both, but for those that do nothing.
-func canaryKinds(s config.Config) []reloader.ConfigKind {
-	return slices.DeleteFunc([]reloader.ConfigKind{reloader.ConfigMap, reloader.Secret}, func(k reloader.ConfigKind) bool {
-		return slices.Contains(s.Scope.IgnoredConfigs(), k)
-	})
-}
-
-// startCanary makes the canary, if the settings ask for it. What an audit feed loses next to a watch is who made a change, which
-// no sweep finds.
+// startCanary makes the canary, if the settings ask for it: a dispatcher of its own cannot know that there is no audit feed. What an audit feed loses
+// next to a watch is who made a change, which no sweep finds.
 func (p *program) startCanary(cluster *kube.Cluster, d *dispatcher.Dispatcher) {
 	s := p.settings
-	if !wantsCanary(s) {
+	if s.Ingest.CanaryInterval == 0 || s.DryRun || s.Source == config.SourceWatch || s.Runs(config.Ingests) && !s.Ingests() {
 		return
 	}
+	kinds := slices.DeleteFunc([]reloader.ConfigKind{reloader.ConfigMap, reloader.Secret}, func(k reloader.ConfigKind) bool {
+		return slices.Contains(s.Scope.IgnoredConfigs(), k)
+	})
 	o := canary.Options{
-		Interval: s.Ingest.CanaryInterval, Kinds: canaryKinds(s), Servers: cluster, Suspect: d.Suspect, Logger: p.logger,
+		Interval: s.Ingest.CanaryInterval, Kinds: kinds, Servers: cluster, Suspect: d.Suspect, Logger: p.logger,
 		Registerer: p.registry, News: p.status.hurry, Optional: s.Watches(),
 	}
 	if o.Optional {

@@ -98,11 +98,10 @@ func (s *auditSetup) makeKubeconfig() error {
 		return usagef("--address: %q is not https://HOST:PORT", s.server)
 	}
 	cluster := map[string]any{"server": "https://" + address.Host + "/v1/audit/" + s.content.Cluster, "tls-server-name": s.host()}
-	user, what := map[string]any{}, "where it posts that"
+	user := map[string]any{}
 	if d.Embed {
 		cluster["certificate-authority-data"] = s.client.CA
 		user["client-certificate-data"], user["client-key-data"] = s.client.Certificate, s.client.Key
-		what += ", with a private key; keep it secret"
 	} else {
 		cluster["certificate-authority"] = d.Path(distribution.CAFile)
 		user["client-certificate"], user["client-key"] = d.Path(distribution.CertFile), d.Path(distribution.KeyFile)
@@ -117,7 +116,7 @@ func (s *auditSetup) makeKubeconfig() error {
 		return err
 	}
 	s.content.Kubeconfig = d.Header(distribution.KubeconfigFile) + string(content)
-	s.add(distribution.KubeconfigFile, what, []byte(s.content.Kubeconfig))
+	s.files[distribution.KubeconfigFile] = []byte(s.content.Kubeconfig)
 	return nil
 }
 
@@ -202,6 +201,6 @@ func (s *auditSetup) makePolicy() error {
 		s.warn("the first rule that matches decides: writes of ConfigMaps and Secrets are reported without content, whatever the rules of %s say", s.policy)
 	}
 	s.content.Policy = s.to.Header(distribution.PolicyFile) + text
-	s.add(distribution.PolicyFile, "what the API server reports", []byte(s.content.Policy))
+	s.files[distribution.PolicyFile] = []byte(s.content.Policy)
 	return nil
 }

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,14 +42,8 @@ type auditSetup struct {
 	to       distribution.Distribution
 	content  distribution.Content
 	client   certificate.Client
-	files    []auditFile
+	files    map[string][]byte
 	warnings []string
-}
-
-// auditFile is a file that setup writes.
-type auditFile struct {
-	name, what string
-	content    []byte
 }
 
 func auditSetupCommand(g *globals) *cobra.Command {
@@ -101,7 +98,7 @@ func (s *auditSetup) run(cmd *cobra.Command) (err error) {
 	case s.print == "kubeconfig" && d.Dir == "":
 		return usagef("--print: %s gives its API server no kubeconfig: use %s; see %s", d.Title, d.Instead, d.Guide())
 	}
-	s.content = distribution.Standard()
+	s.content, s.files = distribution.Standard(), map[string][]byte{}
 	s.content.Namespace = s.own
 	if s.print == "policy" {
 		err = s.makePolicy()
@@ -114,8 +111,7 @@ func (s *auditSetup) run(cmd *cobra.Command) (err error) {
 	warn(cmd, s.warnings)
 	if s.print != "" {
 		name := map[string]string{"policy": distribution.PolicyFile, "kubeconfig": distribution.KubeconfigFile, "settings": d.SettingsFile()}[s.print]
-		i := slices.IndexFunc(s.files, func(f auditFile) bool { return f.name == name })
-		_, err := cmd.OutOrStdout().Write(s.files[i].content)
+		_, err := cmd.OutOrStdout().Write(s.files[name])
 		return err
 	}
 	if err := s.write(); err != nil {
@@ -126,10 +122,6 @@ func (s *auditSetup) run(cmd *cobra.Command) (err error) {
 
 func (s *auditSetup) warn(format string, args ...any) {
 	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
-}
-
-func (s *auditSetup) add(name, what string, content []byte) {
-	s.files = append(s.files, auditFile{name, what, content})
 }
 
 func (s *auditSetup) make(ctx context.Context) error {
@@ -150,23 +142,11 @@ func (s *auditSetup) make(ctx context.Context) error {
 		}
 	}
 	if d.ShowsCertificate() && s.client.Key != nil {
-		s.add(distribution.CAFile, "the CA of the ingest's certificate", s.client.CA)
-		s.add(distribution.CertFile, "the client certificate of this cluster", s.client.Certificate)
-		s.add(distribution.KeyFile, "its key; keep it secret", s.client.Key)
+		s.files[distribution.CAFile], s.files[distribution.CertFile], s.files[distribution.KeyFile] = s.client.CA, s.client.Certificate, s.client.Key
 	}
 	settings, err := d.WriteSettings(s.content)
-	if err != nil {
-		return err
-	}
-	what := "what makes " + d.Title + " use them"
-	if !d.Posts() {
-		what = "values of Reroll's chart"
-	}
-	if d.Inline {
-		what += ", with their content; keep it secret"
-	}
-	s.add(d.SettingsFile(), what, settings)
-	return nil
+	s.files[d.SettingsFile()] = settings
+	return err
 }
 
 // write writes all files, which nobody else may read, or says which are there already.
@@ -175,22 +155,28 @@ func (s *auditSetup) write() error {
 		return fmt.Errorf("--out: %w", err)
 	}
 	var there []string
-	for _, f := range s.files {
-		if _, err := os.Lstat(filepath.Join(s.out, f.name)); !errors.Is(err, os.ErrNotExist) {
-			there = append(there, f.name)
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		if _, err := os.Lstat(filepath.Join(s.out, name)); !errors.Is(err, os.ErrNotExist) {
+			there = append(there, name)
 		}
 	}
 	if there != nil && !s.force {
 		return fmt.Errorf("%s has %s already: give --force to overwrite, or another folder with --out", s.out, strings.Join(there, ", "))
 	}
-	for _, f := range s.files {
-		name := filepath.Join(s.out, f.name)
+	for name, content := range s.files {
+		name = filepath.Join(s.out, name)
 		_ = os.Remove(name) // its mode would stay
-		if err := os.WriteFile(name, f.content, 0o600); err != nil {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// auditFiles says what each file is, but for the settings.
+var auditFiles = map[string]string{
+	distribution.PolicyFile: "what the API server reports", distribution.KubeconfigFile: "where it posts that",
+	distribution.CAFile: "the CA of the ingest's certificate", distribution.CertFile: "the client certificate of this cluster", distribution.KeyFile: "its key",
 }
 
 var stepNumber = regexp.MustCompile(`(?m)^[0-9]+\. `)
@@ -209,8 +195,12 @@ func (s *auditSetup) tell(cmd *cobra.Command) error {
 		b.WriteString(".\n")
 	}
 	fmt.Fprintf(&b, "Written to %s:\n", s.out)
-	for _, f := range s.files {
-		fmt.Fprintf(&b, "  %-19s %s\n", f.name, f.what)
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		what := cmp.Or(auditFiles[name], "settings for "+s.to.Title)
+		if name == distribution.KeyFile || bytes.Contains(s.files[name], []byte("client-key-data")) {
+			what += "; keep it secret"
+		}
+		fmt.Fprintf(&b, "  %-19s %s\n", name, what)
 	}
 	if s.client.Key != nil {
 		fmt.Fprintf(&b, "The client certificate is valid until %s. Run this again before that, with --force, and put the files in place again.\n", exactly(s.client.Until))

@@ -45,7 +45,7 @@ func (f *checkFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := f.print(cmd, found.answer()); err != nil {
+	if err := f.print(cmd, answer{body: map[string]any{"findings": found}, names: found.troubled(), show: func(l *lines, _ bool) { found.show(l) }}); err != nil {
 		return err
 	}
 	if found.has(wrong) || found.has(unclear) {
@@ -229,10 +229,6 @@ func (f findings) has(v grade) bool {
 
 var signs = map[grade]cell{
 	fine: {"✓ ", good}, careful: {"! ", alert}, wrong: {"✗ ", bad}, skipped: {"- ", faint}, unclear: {"? ", alert},
-}
-
-func (f findings) answer() answer {
-	return answer{body: map[string]any{"findings": f}, names: f.troubled(), show: func(l *lines, _ bool) { f.show(l) }}
 }
 
 func (f findings) show(l *lines) {

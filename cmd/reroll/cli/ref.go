@@ -57,13 +57,8 @@ func kindOf(text string, kinds []string) (string, bool) {
 // one joins the arguments that name one object: KIND NAME means KIND/NAME.
 func one(args []string) string { return strings.Join(args, "/") }
 
-// oneObject is the check of the arguments of a command about one object.
-func oneObject(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 || len(args) > 2 {
-		return usagef("name one object, such as %s shop/Deployment/cart", cmd.CommandPath())
-	}
-	return nil
-}
+// oneObject is the check of those arguments.
+var oneObject = cobra.RangeArgs(1, 2)
 
 // parseRef reads a ref, and fills in what it leaves open from the flags. loose says that the kind may be open.
 func (g *globals) parseRef(text string, kinds []string, loose bool) (r ref, err error) {
