@@ -34,9 +34,6 @@ func checkCommand(g *globals) *cobra.Command {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command) error {
-	if err := f.checkFormat(); err != nil {
-		return err
-	}
 	examine := f.examineAPI
 	if f.pre {
 		examine = f.examineInstall

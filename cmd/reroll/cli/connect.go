@@ -51,9 +51,6 @@ func (g *globals) asking(cmd *cobra.Command, do func(s *session) error) error {
 // open connects to the API. The caller ends the session.
 func (g *globals) open(ctx context.Context, cmd *cobra.Command) (*session, error) {
 	s := &session{Context: ctx, globals: g, cmd: cmd, now: time.Now(), end: func() {}}
-	if err := g.checkFormat(); err != nil {
-		return nil, err
-	}
 	address, err := s.address()
 	if err == nil {
 		s.client, err = g.client(address)

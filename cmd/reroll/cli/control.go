@@ -55,7 +55,7 @@ func (p *pausing) check() error {
 	if _, err := labels.Parse(p.selector); err != nil {
 		return usagef("--selector: %w", err)
 	}
-	return p.checkFormat()
+	return nil
 }
 
 // all reports whether every workload of the cluster is meant.
@@ -182,9 +182,6 @@ func retryCommand(g *globals) *cobra.Command {
 }
 
 func (a *annotating) run(cmd *cobra.Command, name string) error {
-	if err := a.checkFormat(); err != nil {
-		return err
-	}
 	r, err := a.placed(name, workloadKinds())
 	if err == nil && r.cluster != "" {
 		err = usagef("%.300q is not %s, such as shop/Deployment/web", name, workloadForm)

@@ -73,7 +73,7 @@ func CheckUsage(root *cobra.Command) {
 		root.DisableFlagsInUseLine = true
 	}
 	root.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		return Usage(cmp.Or(foreignFlag(cmd), cmd.ValidateFlagGroups()))
+		return Usage(cmp.Or(foreignFlag(cmd), cmd.ValidateFlagGroups(), checkFormat(cmd)))
 	}
 	if check := root.Args; check != nil {
 		root.Args = func(cmd *cobra.Command, args []string) error {

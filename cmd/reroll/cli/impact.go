@@ -104,9 +104,6 @@ func (f *impactFlags) run(cmd *cobra.Command, args []string) (err error) {
 }
 
 func (f *impactFlags) ofFiles(cmd *cobra.Command) ([]foreseen, error) {
-	if err := f.checkFormat(); err != nil {
-		return nil, err
-	}
 	if f.server != "" || f.cluster != "" || len(f.keys) > 0 {
 		return nil, usagef("--filename compares with the cluster of your kubeconfig, and takes no --server, --cluster and --key")
 	}

@@ -42,9 +42,6 @@ func (q *migrateFlags) view() (adoption.View, error) {
 }
 
 func (q *migrateFlags) run(cmd *cobra.Command) error {
-	if err := q.checkFormat(); err != nil {
-		return err
-	}
 	v, err := q.view()
 	if err != nil {
 		return err

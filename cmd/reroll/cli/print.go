@@ -37,17 +37,20 @@ type answer struct {
 // tabular reports whether the answer is for people.
 func (g *globals) tabular() bool { return g.format == "" || g.format == formatWide }
 
-// checkFormat refuses an unknown format before anything is asked.
-func (g *globals) checkFormat() error {
-	name, template, hasTemplate := strings.Cut(g.format, "=")
+// checkFormat refuses a format that cmd does not have.
+func checkFormat(cmd *cobra.Command) error {
+	format := cmd.Flag("output").Value.String()
+	name, template, hasTemplate := strings.Cut(format, "=")
 	switch {
 	case name == formatPath:
 		if !strings.Contains(template, "{") {
 			return usagef("--output: %s needs a template, such as %s={.items[*].id}", formatPath, formatPath)
 		}
-		return Usage(jsonpath.New("").Parse(template))
-	case hasTemplate, !slices.Contains([]string{"", formatWide, formatJSON, formatYAML, formatName, formatMarkdown}, name):
-		return usagef("--output: %q is not one of %s", g.format, strings.Join(formats, ", "))
+		return jsonpath.New("").Parse(template)
+	case format == formatMarkdown && cmd.Name() == "impact":
+		return nil
+	case hasTemplate, name != "" && !slices.Contains(formats, name):
+		return usagef("--output: %q is not one of %s", format, strings.Join(formats, ", "))
 	}
 	return nil
 }
@@ -78,8 +81,6 @@ func (g *globals) render(a answer) (string, error) {
 			b.WriteString(printable(name) + "\n")
 		}
 		return b.String(), nil
-	case formatMarkdown:
-		return "", usagef("--output: only impact has %s", formatMarkdown)
 	case formatYAML:
 		content, err := yaml.Marshal(a.body)
 		return string(content), err
