@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"time"
 
@@ -14,27 +13,6 @@ import (
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/reloader/kube"
 )
-
-// changeControl rewrites the ConfigMap reroll-control. change is given the user's name. workloads is the namespace that must exist; empty if none has to.
-func (g *globals) changeControl(ctx context.Context, workloads string, force bool, change func(d *control.Document, user string) error) error {
-	cluster, err := g.connect(ctx, nil, kube.Scope{})
-	if err != nil {
-		return err
-	}
-	if !force {
-		if !cluster.RunsHere(ctx) {
-			return fmt.Errorf("found no Reroll in namespace %s, which has neither Secret %s nor ConfigMap %s; nothing was written: set --reroll-namespace, or add --force",
-				cluster.Namespace, kube.KeySecret, kube.CanaryName)
-		}
-		if workloads != "" && !cluster.HasNamespace(ctx, workloads) {
-			return fmt.Errorf("there is no namespace %s. Nothing was written. Correct the name, or add --force", workloads)
-		}
-	}
-	user := cluster.WhoAmI(ctx)
-	return cluster.ChangeControl(ctx, func(data map[string]string) error {
-		return control.Edit(data, func(d *control.Document) error { return change(d, user) })
-	})
-}
 
 type pausing struct {
 	*globals
@@ -48,23 +26,37 @@ func (p *pausing) bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.force, "force", false, "write even if Reroll, or the namespace of the workloads, is not found")
 }
 
-func (p *pausing) check() error {
+// change rewrites the ConfigMap reroll-control, and says so. edit is given the user's name. workloads is the namespace that must exist; empty if none has to.
+func (p *pausing) change(cmd *cobra.Command, said, workloads string, edit func(d *control.Document, user string) error) error {
 	if p.namespace == "" && !p.everywhere {
 		return usagef("--namespace or --all-namespaces is required")
 	}
 	if _, err := labels.Parse(p.selector); err != nil {
 		return usagef("--selector: %w", err)
 	}
-	return nil
+	ctx := cmd.Context()
+	cluster, err := p.connect(ctx, nil, kube.Scope{})
+	switch {
+	case err != nil:
+		return err
+	case !p.force && !cluster.RunsHere(ctx):
+		return fmt.Errorf("found no Reroll in namespace %s, which has neither Secret %s nor ConfigMap %s; nothing was written: set --reroll-namespace, or add --force",
+			cluster.Namespace, kube.KeySecret, kube.CanaryName)
+	case !p.force && workloads != "" && !cluster.HasNamespace(ctx, workloads):
+		return fmt.Errorf("there is no namespace %s. Nothing was written. Correct the name, or add --force", workloads)
+	}
+	user := cluster.WhoAmI(ctx)
+	err = cluster.ChangeControl(ctx, func(data map[string]string) error {
+		return control.Edit(data, func(d *control.Document) error { return edit(d, user) })
+	})
+	if err != nil {
+		return err
+	}
+	return p.done(cmd, cmd.Name(), p.own+"/ConfigMap/"+control.ConfigMap, said+" (ConfigMap "+p.own+"/"+control.ConfigMap+")")
 }
 
 // all reports whether every workload of the cluster is meant.
 func (p *pausing) all() bool { return p.everywhere && p.selector == "" }
-
-func (p *pausing) done(cmd *cobra.Command, what, message string) error {
-	name := p.own + "/ConfigMap/" + control.ConfigMap
-	return p.globals.done(cmd, what, name, message+" (ConfigMap "+p.own+"/"+control.ConfigMap+")")
-}
 
 func pauseCommand(g *globals) *cobra.Command {
 	p := &pausing{globals: g}
@@ -85,9 +77,6 @@ func pauseCommand(g *globals) *cobra.Command {
 }
 
 func (p *pausing) pause(cmd *cobra.Command, now time.Time) error {
-	if err := p.check(); err != nil {
-		return err
-	}
 	given := cmd.Flags().Changed("for")
 	if given && p.length <= 0 {
 		return usagef("--for must be positive")
@@ -99,17 +88,14 @@ func (p *pausing) pause(cmd *cobra.Command, now time.Time) error {
 	if p.length > 0 {
 		end = now.Add(p.length).Truncate(time.Second)
 	}
-	err := p.changeControl(cmd.Context(), p.namespace, p.force, func(d *control.Document, user string) error {
+	return p.change(cmd, "paused "+whom(p.namespace, p.selector)+until(end), p.namespace, func(d *control.Document, user string) error {
+		pause := reloader.Pause{Namespace: p.namespace, Selector: p.selector, Until: end, Reason: p.reason, By: user, Since: now.Truncate(time.Second)}
 		if p.all() {
-			d.Freeze = &reloader.Pause{Reason: p.reason, Until: end, By: user, Since: now.Truncate(time.Second)}
+			d.Freeze = &pause
 			return nil
 		}
-		return d.Pause(reloader.Pause{Namespace: p.namespace, Selector: p.selector, Until: end, Reason: p.reason, By: user, Since: now.Truncate(time.Second)}, now)
+		return d.Pause(pause, now)
 	})
-	if err != nil {
-		return err
-	}
-	return p.done(cmd, "pause", "paused "+whom(p.namespace, p.selector)+until(end))
 }
 
 func resumeCommand(g *globals) *cobra.Command {
@@ -127,10 +113,7 @@ func resumeCommand(g *globals) *cobra.Command {
 }
 
 func (p *pausing) resume(cmd *cobra.Command) error {
-	if err := p.check(); err != nil {
-		return err
-	}
-	err := p.changeControl(cmd.Context(), "", p.force, func(d *control.Document, _ string) error { // the namespace may be gone
+	return p.change(cmd, "resumed "+whom(p.namespace, p.selector), "", func(d *control.Document, _ string) error { // the namespace may be gone
 		found, err := d.Resume(p.namespace, p.selector)
 		if p.all() && d.Freeze != nil {
 			d.Freeze, found = nil, true
@@ -140,10 +123,6 @@ func (p *pausing) resume(cmd *cobra.Command) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return p.done(cmd, "resume", "resumed "+whom(p.namespace, p.selector))
 }
 
 // annotating gives a workload an annotation that Reroll acts upon, with a value that it did not have before.
