@@ -35,7 +35,6 @@ type announcer struct {
 	alerts *notify.Alerts
 }
 
-// Announce announces a reload.
 func (a announcer) Announce(w *workload.Workload, r reloader.Reload) {
 	a.Announcer.Announce(w, r)
 	if a.alerts != nil {

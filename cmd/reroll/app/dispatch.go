@@ -87,7 +87,7 @@ func (p *program) dispatch(ctx context.Context) error {
 // connect reaches the API server, with what the settings say about annotations and scope.
 func (p *program) connect(ctx context.Context) (*kube.Cluster, dialect.Set, error) {
 	s := p.settings
-	dialects, _ := s.Dialects() // Load has checked them
+	dialects := s.Dialects()
 	kube.RegisterRequestMetrics(p.registry)
 	cluster, err := kube.Connect(ctx, kube.Options{
 		Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, Namespace: s.Namespace, QPS: s.Kubernetes.QPS, Burst: max(1, int(2*s.Kubernetes.QPS)),

@@ -31,7 +31,6 @@ type overheard struct {
 	p    *program
 }
 
-// Put stores hints.
 func (s overheard) Put(ctx context.Context, hints []reloader.Hint) error {
 	if d := s.p.dispatcher.Load(); d != nil {
 		hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool {
@@ -49,7 +48,6 @@ func (s overheard) Put(ctx context.Context, hints []reloader.Hint) error {
 // apart, and a person it does not name.
 type redacting struct{ next ingest.Sink }
 
-// Put stores hints without people.
 func (r redacting) Put(ctx context.Context, hints []reloader.Hint) error {
 	anonymous := make([]reloader.Hint, len(hints))
 	for i, h := range hints {
@@ -75,8 +73,6 @@ func touched(t kube.Touch, cluster string, now time.Time) delivered {
 // delivered is a hint that is stored nowhere.
 type delivered reloader.Hint
 
-// Hint returns what is delivered.
 func (d delivered) Hint() reloader.Hint { return reloader.Hint(d) }
 
-// Ack does nothing.
 func (delivered) Ack() {}

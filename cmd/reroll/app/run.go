@@ -27,7 +27,6 @@ type program struct {
 	*house
 	settings config.Config
 	version  string
-	logger   *slog.Logger
 	registry *prometheus.Registry
 	queue    *queue.Queue
 	health   health
@@ -67,7 +66,7 @@ func run(ctx context.Context, s config.Config, version string) (err error) {
 	slog.SetDefault(logger)
 	kube.LogTo(logger)
 	name := nameOf(s)
-	p := &program{house: newHouse(logger), settings: s, version: version, logger: logger, registry: newRegistry(version, name), status: newStatus()}
+	p := &program{house: newHouse(logger), settings: s, version: version, registry: newRegistry(version, name), status: newStatus()}
 	p.health.changed = p.status.hurry
 	defer func() { err = errors.Join(err, p.close()) }()
 

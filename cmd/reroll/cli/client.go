@@ -37,7 +37,6 @@ type refusal struct {
 	detail string
 }
 
-// Error returns what the server said.
 func (r *refusal) Error() string { return r.detail }
 
 func (c *client) read(ctx context.Context, path string, query url.Values, v any) (json.RawMessage, error) {

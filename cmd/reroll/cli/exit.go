@@ -29,7 +29,6 @@ type coded struct {
 	code int
 }
 
-// Unwrap returns the error without its code.
 func (c coded) Unwrap() error { return c.error }
 
 // errAnswer ends a command whose answer, which it has printed, is no.

@@ -57,10 +57,6 @@ func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found 
 	if err != nil {
 		return nil, Usage(err)
 	}
-	chosen, err := settings.Dialects()
-	if err != nil {
-		return nil, Usage(err)
-	}
 	scope := kube.Scope{Rollouts: true}
 	for _, p := range proposals {
 		scope.Namespaces = append(scope.Namespaces, p.Config.Namespace)
@@ -79,6 +75,7 @@ func (f *impactFlags) compare(ctx context.Context, proposals []proposal) (found 
 		return nil, err
 	}
 	c := &comparison{cluster: cluster, creations: settings.Reload.OnCreate, hot: settings.HotReload, ring: ring}
+	chosen := settings.Dialects()
 	hidden, err := cluster.Workloads(ctx, func(w *workload.Workload) error {
 		if plan := chosen.Compile(w); plan.OptedIn() {
 			c.asking = append(c.asking, plan)

@@ -34,11 +34,7 @@ func migrateCommand(g *globals) *cobra.Command {
 
 func (q *migrateFlags) view() (adoption.View, error) {
 	c, err := q.settings.Read()
-	if err != nil {
-		return adoption.View{}, Usage(err)
-	}
-	chosen, err := c.Dialects()
-	return adoption.View{All: c.AllDialects(), Dialects: chosen, Strategy: c.Reload.Strategy, Creations: c.Reload.OnCreate, Now: time.Now()}, Usage(err)
+	return adoption.View{All: c.AllDialects(), Dialects: c.Dialects(), Strategy: c.Reload.Strategy, Creations: c.Reload.OnCreate, Now: time.Now()}, Usage(err)
 }
 
 func (q *migrateFlags) run(cmd *cobra.Command) error {

@@ -174,7 +174,7 @@ func (s *session) clusters(name string) (listing[view.Cluster], error) {
 	return list[view.Cluster](s, s.client, "clusters", q, 0)
 }
 
-func (s *session) clusterNames() (names []string, err error) {
+func (s *session) knownClusters() (names []string, err error) {
 	l, err := s.clusters("")
 	for _, c := range l.items {
 		names = append(names, c.Cluster)
@@ -187,7 +187,7 @@ func (s *session) checkCluster(name string) error {
 	if name == "" {
 		return nil
 	}
-	names, err := s.clusterNames()
+	names, err := s.knownClusters()
 	if err != nil || len(names) == 0 || slices.Contains(names, name) {
 		return nil //nolint:nilerr // the question itself says what is wrong
 	}
@@ -199,7 +199,7 @@ func (s *session) only(r ref) (ref, error) {
 	if r.cluster != "" {
 		return r, nil
 	}
-	names, err := s.clusterNames()
+	names, err := s.knownClusters()
 	switch {
 	case err != nil:
 		return r, err

@@ -61,12 +61,9 @@ func (c *Config) AllDialects() dialect.Set {
 }
 
 // Dialects returns those whose annotations count.
-func (c *Config) Dialects() (dialect.Set, error) {
-	chosen, err := c.AllDialects().Choose(c.Reload.Dialects)
-	if err != nil {
-		return chosen, fmt.Errorf("reload.dialects: %w", err)
-	}
-	return chosen, nil
+func (c *Config) Dialects() dialect.Set {
+	chosen, _ := c.AllDialects().Choose(c.Reload.Dialects) // Read has checked them
+	return chosen
 }
 
 func kindsOf[T cmp.Ordered](words []string, kinds map[string]T) (found []T) {
@@ -121,9 +118,6 @@ func (c *Config) check() error {
 		if err := c.Hub.Options().Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("hub.url: %w", err))
 		}
-	}
-	if _, err := c.Dialects(); err != nil {
-		errs = append(errs, err)
 	}
 	rules := slices.Concat(c.processRules(), c.connectionRules())
 	if c.Runs(Answers) {

@@ -162,6 +162,9 @@ func (f *Flags) Read() (Config, error) {
 		}
 		errs = append(errs, c.override(*o))
 	}
+	if _, err := c.AllDialects().Choose(c.Reload.Dialects); err != nil {
+		errs = append(errs, fmt.Errorf("reload.dialects: %w", err))
+	}
 	return c, errors.Join(errs...)
 }
 
