@@ -20,7 +20,13 @@ func (p *program) answer(context.Context) error {
 		Hosts: hosts[p.settings.API.Auth], HostNames: p.settings.API.Hosts,
 	}
 	if p.settings.API.Auth == config.AuthToken {
-		gate, err := gateOf(p.settings, p.version)
+		cluster, err := kube.Config(kube.Options{
+			Kubeconfig: p.settings.Kubernetes.Kubeconfig, Context: p.settings.Kubernetes.Context, UserAgent: "reroll/" + p.version,
+		})
+		if err != nil {
+			return fmt.Errorf("api.auth needs an API server: %w", err)
+		}
+		gate, err := auth.New(auth.Options{API: cluster, Audiences: p.settings.API.Audiences})
 		if err != nil {
 			return fmt.Errorf("api: %w", err)
 		}
@@ -51,12 +57,3 @@ func (p *program) answer(context.Context) error {
 
 // hosts are the accepted names of the API in requests, by how clients authenticate.
 var hosts = map[string]api.Hosts{config.AuthNone: api.LocalHosts, config.AuthAnonymous: api.PrivateHosts, config.AuthToken: api.AnyHost}
-
-// gateOf returns what judges requests to the API. It asks the API server that the dispatcher would talk to.
-func gateOf(s config.Config, version string) (*auth.Gate, error) {
-	api, err := kube.Config(kube.Options{Kubeconfig: s.Kubernetes.Kubeconfig, Context: s.Kubernetes.Context, UserAgent: "reroll/" + version})
-	if err != nil {
-		return nil, fmt.Errorf("api.auth needs an API server: %w", err)
-	}
-	return auth.New(auth.Options{API: api, Audiences: s.API.Audiences})
-}

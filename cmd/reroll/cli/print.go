@@ -3,11 +3,17 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 )
@@ -107,4 +113,164 @@ func (g *globals) render(a answer) (string, error) {
 func (g *globals) done(cmd *cobra.Command, what, name, message string) error {
 	body := map[string]string{"done": what, "name": name, "message": message}
 	return g.print(cmd, answer{body: body, names: []string{name}, show: func(l *lines, _ bool) { l.add(text(message)) }})
+}
+
+// style is how a cell is painted, as terminals understand it.
+type style string
+
+// The styles.
+const (
+	plain style = ""
+	good  style = "\x1b[32m"
+	alert style = "\x1b[33m"
+	bad   style = "\x1b[31m"
+	faint style = "\x1b[2m"
+	bold  style = "\x1b[1m"
+	reset       = "\x1b[0m"
+)
+
+// cell is a part of a line.
+type cell struct {
+	text  string
+	style style
+}
+
+func text(s string) cell { return cell{text: s} }
+
+type lines struct {
+	w       io.Writer
+	colours bool
+	err     error
+}
+
+func newLines(w io.Writer) *lines {
+	_, refused := os.LookupEnv("NO_COLOR")
+	return &lines{w: w, colours: !refused && os.Getenv("TERM") != "dumb" && isTerminal(w)}
+}
+
+// add writes one line of painted parts.
+func (l *lines) add(parts ...cell) {
+	if l.err != nil {
+		return
+	}
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString(l.paint(part))
+	}
+	_, l.err = fmt.Fprintln(l.w, strings.TrimRight(b.String(), " "))
+}
+
+func (l *lines) addf(format string, args ...any) { l.add(text(fmt.Sprintf(format, args...))) }
+
+func (l *lines) paint(c cell) string {
+	c.text = printable(c.text)
+	if !l.colours || c.style == plain || c.text == "" {
+		return c.text
+	}
+	return string(c.style) + c.text + reset
+}
+
+// next writes the next command on a line of its own.
+func (l *lines) next(indent, command string) {
+	if command != "" {
+		l.add(text(indent+"Next: "), cell{command, bold})
+	}
+}
+
+// column is one column of a table; a wide one is shown on request, and an age changes by itself.
+type column struct {
+	name      string
+	wide, age bool
+}
+
+// columnsOf returns the columns of names: with + in front those that are wide, with * behind those that are ages.
+func columnsOf(names string) (columns []column) {
+	for name := range strings.SplitSeq(names, ", ") {
+		columns = append(columns, column{name: strings.Trim(name, "+*"), wide: name[0] == '+', age: strings.HasSuffix(name, "*")})
+	}
+	return columns
+}
+
+const gap = "   "
+
+// table writes rows below the names of columns, aligned. widths are those of an earlier call, whose table continues; nil begins a table.
+func (l *lines) table(columns []column, rows []row, wide bool, widths []int) []int {
+	if widths == nil {
+		widths = make([]int, len(columns))
+		head := make([]cell, len(columns))
+		for i, c := range columns {
+			head[i] = cell{c.name, bold}
+		}
+		rows = append([]row{{cells: head}}, rows...)
+	}
+	for _, row := range rows {
+		for i, c := range row.cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(printable(c.text)))
+		}
+	}
+	for _, row := range rows {
+		var parts []cell
+		for i, c := range row.cells {
+			if wide || !columns[i].wide {
+				parts = append(parts, c, text(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(printable(c.text)))+gap))
+			}
+		}
+		l.add(parts...)
+	}
+	return widths
+}
+
+// printableLines returns text without what a terminal would obey: others choose names and messages.
+func printableLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r), r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+// printable is printableLines on one line.
+func printable(text string) string { return strings.ReplaceAll(printableLines(text), "\n", " ") }
+
+func isTerminal(w any) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && file.Name() != os.DevNull
+}
+
+const dash = "-"
+
+// since returns the age of t, as kubectl says it.
+func since(now, t time.Time) string {
+	if t.IsZero() {
+		return dash
+	}
+	return duration.HumanDuration(max(0, now.Sub(t)))
+}
+
+func exactly(t time.Time) string {
+	if t.IsZero() {
+		return dash
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// count says how many there are of something.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// union returns a, and those of b that are not among them.
+func union(a, b []string) []string {
+	return slices.Concat(a, slices.DeleteFunc(slices.Clone(b), func(s string) bool { return slices.Contains(a, s) }))
 }

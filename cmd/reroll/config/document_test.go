@@ -69,7 +69,7 @@ func comments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, file := range []string{
-		"config.go", "connections.go", "../../../dispatcher/turn/brakes.go", "../../../dispatcher/turn/turn.go", "../../../reloader/queue/login.go",
+		"config.go", "../../../dispatcher/turn/brakes.go", "../../../dispatcher/turn/turn.go", "../../../reloader/queue/login.go",
 	} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
