@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"io"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -174,14 +173,12 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
-
 var errBroken = errors.New("broken")
 
 // TestHouseComesDownInReverse: what came up later is gone before what it needs is told to end, and all that fails is named.
 func TestHouseComesDownInReverse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(quiet())
+		h := newHouse(slog.New(slog.DiscardHandler))
 		var order []string
 		for _, name := range []string{"store", "worker"} {
 			h.start(name, func(ctx context.Context) error {
@@ -215,7 +212,7 @@ func TestHouseComesDownInReverse(t *testing.T) {
 // TestHouseEndsInTime shows that all ends together fit into the time that a pod is given.
 func TestHouseEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(quiet())
+		h := newHouse(slog.New(slog.DiscardHandler))
 		var given []string
 		end := func(takes time.Duration) func(context.Context) error {
 			return func(ctx context.Context) error {
@@ -255,7 +252,7 @@ func TestHouseFailsWithItsParts(t *testing.T) {
 		"an end without word": {nil, "worker ended: no reason given"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(quiet())
+			h := newHouse(slog.New(slog.DiscardHandler))
 			h.start("worker", func(context.Context) error { return tc.ends })
 			if err := h.wait(t.Context()); err == nil || err.Error() != tc.want {
 				t.Errorf("error %v, want %s", err, tc.want)

@@ -25,9 +25,12 @@ import (
 // setup runs the command for a release, and returns what it prints.
 func setup(t *testing.T, from kube.Ingest, err error, args ...string) (out, errs string, failed error) {
 	t.Helper()
-	return runOnly(t.Context(), func(g *globals) *cobra.Command {
-		return (&auditSetup{globals: g, now: func() time.Time { return now }, find: func(context.Context) (kube.Ingest, error) { return from, err }}).command()
-	}, args...)
+	g, root := &globals{version: "v1.2.3"}, &cobra.Command{Use: "reroll", SilenceErrors: true, SilenceUsage: true}
+	g.bind(root)
+	s := &auditSetup{globals: g, now: func() time.Time { return now }, find: func(context.Context) (kube.Ingest, error) { return from, err }}
+	root.AddCommand(s.command())
+	CheckUsage(root)
+	return execute(t.Context(), root, append([]string{"setup"}, args...)...)
 }
 
 // released is a release with a CA of its own.

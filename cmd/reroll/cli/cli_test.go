@@ -29,16 +29,6 @@ func run(t *testing.T, args ...string) (out, errs string, err error) {
 	return execute(t.Context(), root, args...)
 }
 
-// runOnly runs one command that make makes.
-func runOnly(ctx context.Context, make func(g *globals) *cobra.Command, args ...string) (out, errs string, err error) {
-	g, root := &globals{version: "v1.2.3"}, &cobra.Command{Use: "reroll", SilenceErrors: true, SilenceUsage: true}
-	g.bind(root)
-	cmd := make(g)
-	root.AddCommand(cmd)
-	CheckUsage(root)
-	return execute(ctx, root, append([]string{cmd.Name()}, args...)...)
-}
-
 func execute(ctx context.Context, root *cobra.Command, args ...string) (out, errs string, err error) {
 	var stdout, stderr bytes.Buffer
 	root.SetOut(&stdout)
