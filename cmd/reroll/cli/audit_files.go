@@ -58,7 +58,7 @@ func (s *auditSetup) takeRelease(ctx context.Context) (err error) {
 		}
 	case s.to.Embed:
 		return fmt.Errorf("found no Secret %s of Reroll: the release uses your own certificate. The kubeconfig needs a client certificate for %s, or a token of ingest.tokenFile: see %s",
-			secret, name, s.to.Guide())
+			secret, name, distribution.Guide)
 	default:
 		s.warn("found no Secret %s of Reroll: the release uses your own certificate. Add %s, and %s and %s for %s, which your CA has signed",
 			secret, distribution.CAFile, distribution.CertFile, distribution.KeyFile, name)

@@ -41,7 +41,7 @@ func TestPolicyOfEveryDistribution(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			text, _, err := setup(t, kube.Ingest{}, kube.ErrNoRelease, "--for", d.Name, "--print", "policy")
 			if d.Dir == "" && !d.TakesPolicy {
-				if err == nil || !strings.Contains(err.Error(), d.Guide()) {
+				if err == nil || !strings.Contains(err.Error(), distribution.Guide) {
 					t.Errorf("it takes no policy, and got one: %v", err)
 				}
 				return

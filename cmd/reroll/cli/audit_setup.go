@@ -94,9 +94,9 @@ func (s *auditSetup) run(cmd *cobra.Command) (err error) {
 	d := s.to
 	switch {
 	case (s.policy != "" || s.print == "policy") && d.Dir == "" && !d.TakesPolicy:
-		return usagef("%s takes no audit policy: use %s; see %s", d.Title, d.Instead, d.Guide())
+		return usagef("%s takes no audit policy: use %s; see %s", d.Title, d.Instead, distribution.Guide)
 	case s.print == "kubeconfig" && d.Dir == "":
-		return usagef("--print: %s gives its API server no kubeconfig: use %s; see %s", d.Title, d.Instead, d.Guide())
+		return usagef("--print: %s gives its API server no kubeconfig: use %s; see %s", d.Title, d.Instead, distribution.Guide)
 	}
 	s.content, s.files = distribution.Standard(), map[string][]byte{}
 	s.content.Namespace = s.own
@@ -208,7 +208,7 @@ func (s *auditSetup) tell(cmd *cobra.Command) error {
 	if s.from.ClusterIP != "" && strings.Contains(s.server, s.from.ClusterIP) {
 		fmt.Fprintf(&b, "Keep the address: set ingest.service.clusterIP=%s in the chart's values, so that a new installation has it too.\n", s.from.ClusterIP)
 	}
-	fmt.Fprintf(&b, "\nNext, in that folder (%s says more):\n\n%s", s.to.Guide(), steps)
+	fmt.Fprintf(&b, "\nNext, in that folder (%s says more):\n\n%s", distribution.Guide, steps)
 	if s.to.Posts() {
 		check := "reroll audit check"
 		if s.content.Cluster != "local" {

@@ -148,18 +148,14 @@ func (s *session) find(text string) (ref, error) {
 	if err != nil {
 		return r, err
 	}
-	var found []ref
+	var names []string
 	for _, w := range l.items {
-		found = append(found, workloadRef(w.Cluster, w.Workload))
+		names = append(names, workloadRef(w.Cluster, w.Workload).String())
 	}
 	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		var names []string
-		for _, one := range found {
-			names = append(names, one.String())
-		}
+	case len(names) == 1:
+		return workloadRef(l.items[0].Cluster, l.items[0].Workload), nil
+	case len(names) > 1:
 		return r, usagef("which %s is meant? Name one of %s", text, strings.Join(names, ", "))
 	case r.namespace != "" && r.kind != "":
 		return s.only(r) // that it is not on record is the answer

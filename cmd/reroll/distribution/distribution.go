@@ -83,8 +83,8 @@ func Find(name string) (Distribution, error) {
 	return All[i], nil
 }
 
-// Guide is where the distribution is explained, in the repository.
-func (Distribution) Guide() string { return "docs/audit-events.md" }
+// Guide is where all distributions are explained, in the repository.
+const Guide = "docs/audit-events.md"
 
 // SettingsFile is how setup calls the file with the distribution's own configuration.
 func (d Distribution) SettingsFile() string {
@@ -124,7 +124,7 @@ func (d Distribution) Header(file string) string {
 	if d.Dir == "" {
 		place = d.SettingsFile() + " has it"
 	}
-	return fmt.Sprintf("# For %s: %s. See %s.\n", d.Title, place, d.Guide())
+	return fmt.Sprintf("# For %s: %s. See %s.\n", d.Title, place, Guide)
 }
 
 //go:embed settings/*.tmpl steps/*.tmpl
@@ -163,7 +163,7 @@ func (d Distribution) fill(folder string, c Content) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Title, err)
 	}
-	values := strings.NewReplacer("{{ .Dir }}", d.Dir, "{{ .Guide }}", d.Guide(), "{{ .Shipped }}", c.Shipped(),
+	values := strings.NewReplacer("{{ .Dir }}", d.Dir, "{{ .Guide }}", Guide, "{{ .Shipped }}", c.Shipped(),
 		"{{ .Cluster }}", c.Cluster, "{{ .Release }}", c.Release, "{{ .Namespace }}", c.Namespace)
 	files := map[string]string{"{{ .Policy }}": c.Policy, "{{ .Kubeconfig }}": c.Kubeconfig}
 	var b strings.Builder

@@ -12,7 +12,7 @@ import (
 
 // TestEveryDistributionIsWhole: each says where files go or what to do instead, and has its guide.
 func TestEveryDistributionIsWhole(t *testing.T) {
-	guide, err := os.ReadFile("../../../" + Distribution{}.Guide())
+	guide, err := os.ReadFile("../../../" + Guide)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestEveryDistributionIsWhole(t *testing.T) {
 			t.Errorf("%s: its settings hold a kubeconfig that names files", d.Name)
 		}
 		if !strings.Contains(string(guide), "`"+d.Name+"`") {
-			t.Errorf("%s does not know %s", d.Guide(), d.Name)
+			t.Errorf("%s does not know %s", Guide, d.Name)
 		}
 	}
 }
