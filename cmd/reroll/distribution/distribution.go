@@ -171,7 +171,8 @@ func (d Distribution) fill(folder string, c Content) ([]byte, error) {
 		name := strings.TrimSpace(line)
 		switch file, isFile := files[name]; {
 		case isFile:
-			b.WriteString(indent(strings.Index(line, name), file) + "\n")
+			margin, _, _ := strings.Cut(line, name)
+			b.WriteString(margin + strings.ReplaceAll(strings.TrimRight(file, "\n"), "\n", "\n"+margin) + "\n")
 		case strings.Contains(line, "{{ .Value }}"):
 			for _, f := range d.Flags() {
 				if f.Name != "audit-policy-file" || !strings.Contains(line, "{{ .OtherFlag }}") {
@@ -182,22 +183,5 @@ func (d Distribution) fill(folder string, c Content) ([]byte, error) {
 			b.WriteString(values.Replace(line))
 		}
 	}
-	out := b.String()
-	if command, continues := strings.CutSuffix(out, " \\\n"); continues {
-		out = command + "\n" // the last flag of a shell's command
-	}
-	return []byte(out), nil
-}
-
-// indent moves the lines of a text to the right, for a YAML block.
-func indent(spaces int, text string) string {
-	margin := strings.Repeat(" ", spaces)
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i, line := range lines {
-		if line = strings.TrimRight(line, "\r"); line != "" {
-			line = margin + line
-		}
-		lines[i] = line
-	}
-	return strings.Join(lines, "\n")
+	return []byte(b.String()), nil
 }

@@ -20,6 +20,9 @@ func TestEveryDistributionIsWhole(t *testing.T) {
 		if (d.Dir == "") == (d.Instead == "") || (d.Dir == "") != (d.Where == "") || d.TakesPolicy && d.Dir != "" {
 			t.Errorf("%s: it is not clear how it hears of changes: %+v", d.Name, d)
 		}
+		if found, err := Find(d.Name); found != d || err != nil || !strings.HasPrefix(d.Header(PolicyFile), "# For "+d.Title+": ") {
+			t.Errorf("%s is found as %+v, and its files begin with %s: %v", d.Name, found, d.Header(PolicyFile), err)
+		}
 		if d.Inline && !d.Embed {
 			t.Errorf("%s: its settings hold a kubeconfig that names files", d.Name)
 		}
@@ -92,7 +95,7 @@ func flagAs(d Distribution, f Flag) string {
 func leaves(t *testing.T, d Distribution, text []byte) (out []string) {
 	t.Helper()
 	if d.Name == "minikube" {
-		return strings.Fields(strings.ReplaceAll(string(text), "\\\n", ""))
+		return strings.Fields(string(text))
 	}
 	var walk func(any)
 	walk = func(v any) {
