@@ -90,23 +90,17 @@ func checkCall(call string) error {
 	cmd.InitDefaultHelpFlag()
 	var errs []error
 	for _, word := range words {
-		errs = append(errs, checkFlag(cmd, word))
+		name, _, _ := strings.Cut(word, "=")
+		long, isLong := strings.CutPrefix(name, "--")
+		short, isShort := strings.CutPrefix(name, "-")
+		switch {
+		case isLong && long != "" && cmd.Flag(long) == nil:
+			errs = append(errs, fmt.Errorf("it has no --%s", long))
+		case !isLong && isShort && len(short) == 1 && cmd.Flags().ShorthandLookup(short) == nil && cmd.InheritedFlags().ShorthandLookup(short) == nil:
+			errs = append(errs, fmt.Errorf("it has no -%s", short))
+		}
 	}
 	return errors.Join(errs...)
-}
-
-// checkFlag looks for a flag; what is none is nothing to look for.
-func checkFlag(cmd *cobra.Command, word string) error {
-	name, _, _ := strings.Cut(word, "=")
-	long, isLong := strings.CutPrefix(name, "--")
-	short, isShort := strings.CutPrefix(name, "-")
-	switch {
-	case isLong && long != "" && cmd.Flag(long) == nil:
-		return fmt.Errorf("it has no --%s", long)
-	case !isLong && isShort && len(short) == 1 && cmd.Flags().ShorthandLookup(short) == nil && cmd.InheritedFlags().ShorthandLookup(short) == nil:
-		return fmt.Errorf("it has no -%s", short)
-	}
-	return nil
 }
 
 // TestComposeCommands: the processes of the Compose file are commands, with flags and values that they have.
@@ -193,7 +187,7 @@ func TestCommandDocument(t *testing.T) {
 	if !found {
 		t.Fatalf("%s lacks the line after which it is generated", commandDocument)
 	}
-	want := written + commandsGenerated + exitCodes() + commandTables(commands(t))
+	want := written + commandsGenerated + commandTables(commands(t))
 	if *update {
 		if err := os.WriteFile(commandDocument, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -205,17 +199,7 @@ func TestCommandDocument(t *testing.T) {
 	}
 }
 
-// exitCodes is the table of exit codes.
-func exitCodes() string {
-	var b strings.Builder
-	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for code, meaning := range cli.ExitCodes {
-		fmt.Fprintf(&b, "| %d | %s |\n", code, meaning)
-	}
-	return b.String()
-}
-
-// commandTables describes the flags that have one meaning everywhere, and lists every command that does something with its own flags.
+// commandTables describes the exit codes and the flags that have one meaning everywhere, and lists every command that does something with its own flags.
 func commandTables(all []*cobra.Command) string {
 	all = slices.DeleteFunc(all, func(cmd *cobra.Command) bool { return !cmd.Runnable() })
 	var shared, table strings.Builder
@@ -242,7 +226,11 @@ func commandTables(all []*cobra.Command) string {
 		})
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cell(cmd.Short), strings.Join(own, " "))
 	}
-	return "\n## Flags that have one meaning on every command\n\n| flag and default | meaning |\n|---|---|\n" + shared.String() +
+	codes := "\n## Exit codes\n\n| code | meaning |\n|---|---|\n"
+	for code, meaning := range cli.ExitCodes {
+		codes += fmt.Sprintf("| %d | %s |\n", code, meaning)
+	}
+	return codes + "\n## Flags that have one meaning on every command\n\n| flag and default | meaning |\n|---|---|\n" + shared.String() +
 		"\n## Commands\n\nThe last column has the defaults of flags. `reroll COMMAND --help` explains each flag, and has examples.\n\n" +
 		"| command | what it does | its own flags |\n|---|---|---|\n" + table.String()
 }

@@ -64,7 +64,15 @@ func TestSetupForEach(t *testing.T) {
 			if err != nil || errs != "" {
 				t.Fatalf("%v: %s", err, errs)
 			}
-			golden(t, filepath.Join(goldens, d.Name+".txt"), out)
+			file := filepath.Join(goldens, d.Name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want, err := os.ReadFile(file); err != nil || out != string(want) {
+				t.Errorf("%v; go test ./cmd/reroll/cli -run TestSetup -update writes\n%s", err, out)
+			}
 			entries, err := os.ReadDir(auditFolder)
 			if err != nil {
 				t.Fatal(err)
@@ -94,19 +102,6 @@ var goldens = func() string {
 }()
 
 var update = flag.Bool("update", false, "write golden files instead of comparing with them")
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || got != string(want) {
-		t.Errorf("%v; go test ./cmd/reroll/cli -run TestSetup -update writes\n%s", err, got)
-	}
-}
 
 // examine reads the kubeconfig for a distribution as its API server does.
 func examine(t *testing.T, d distribution.Distribution) {
