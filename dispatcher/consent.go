@@ -16,12 +16,3 @@ func (d *common) metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
 		Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected, Followed: c.Cluster == "" && fleet.Allows(f.Meta, d.Cluster),
 	}
 }
-
-// publicOf returns what the record of t may say about c, given f: about an absent config of another namespace, no more than about one that
-// is not shown.
-func publicOf(t *tracked, c reloader.Config, f fact) fact {
-	if f.absent && c.Cluster == "" && c.Namespace != t.w.Namespace {
-		return fact{}
-	}
-	return f
-}

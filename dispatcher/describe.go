@@ -50,7 +50,7 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 
 func (x *scribe) edge(t *tracked, c reloader.Config, e *edge) reloader.Edge {
 	known := x.configs.of(c)
-	decision := t.decide(c, publicOf(t, c, known.now))
+	decision := t.decide(c, known.now)
 	out := reloader.Edge{Config: c, Why: decision.Why, Clause: decision.Clause, UsedKeys: decision.UsedKeys}
 	if r := t.w.Template.References.Get(c); r != nil {
 		out.Uses = r.Uses
