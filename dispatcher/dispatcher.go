@@ -66,17 +66,12 @@ type Settings struct {
 	// HaltOnFailedRollouts gives a change to one workload, then to a tenth of the others, then to the rest, each step when the rollouts of
 	// the one before have ended; if one stalls, the rest is held.
 	HaltOnFailedRollouts bool
-	HotReload            HotReload
+	// Settle is how long a kubelet takes at most to refresh a volume: pods that reload without a restart are asked once more after it. It is at least some
+	// seconds. Exec allows commands in pods.
+	Settle time.Duration
+	Exec   bool
 	// CountByNamespace adds a metric with a series for each namespace with rolls.
 	CountByNamespace bool
-}
-
-// HotReload is how running pods take new content without a restart.
-type HotReload struct {
-	// Settle is how long a kubelet takes at most to refresh a volume: pods are asked once more after it. It is at least some seconds.
-	Settle time.Duration
-	// Exec allows commands in pods.
-	Exec bool
 }
 
 const (

@@ -62,7 +62,7 @@ func (w *world) run() *runners {
 	w.give("app", "1")
 	r.writes = []written{{time.Now(), "1"}}
 	w.configure = func(o *dispatcher.Options) {
-		o.Pods, o.Caller, o.HotReload = r, r, dispatcher.HotReload{Settle: 90 * time.Second, Exec: true}
+		o.Pods, o.Caller, o.Settle, o.Exec = r, r, 90*time.Second, true
 	}
 	w.pass(2 * time.Second)
 	return r

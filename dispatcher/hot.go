@@ -48,7 +48,7 @@ type asking struct {
 
 // restarts says why a change of c restarts the pods of p's workload, although it asks for a strategy that does not; empty if it does not ask for one.
 func (d *common) restarts(p *dialect.Plan, c reloader.Config) string {
-	return p.Restarts(c, d.Pods != nil, d.HotReload.Exec)
+	return p.Restarts(c, d.Pods != nil, d.Exec)
 }
 
 // reload has the running pods of a workload that is due take the new content without a restart. It returns the outcome, which is Reloaded if the workload
@@ -118,7 +118,7 @@ func (d *roller) beginReload(did *done, of string, pods []workload.RunningPod, n
 		writes[c] = new(t.state.Writes.Get(c).Unsure(w.KeyID))
 	}
 	a.value = strings.Join(a.versions, ".")
-	if settle := b.HotReload.Settle; a.how.Strategy != dialect.Refresh {
+	if settle := b.Settle; a.how.Strategy != dialect.Refresh {
 		a.first, a.last = now.Add(max(ledgerDelay, min(firstCall, settle/4))), now.Add(settle)
 		b.states.note(t, writes, now)
 	}

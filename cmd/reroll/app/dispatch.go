@@ -139,7 +139,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 			Strategy: s.Reload.Strategy, Debounce: s.Debounce, Limits: s.RolloutLimits.Limits, SweepInterval: s.ResyncInterval, DryRun: s.DryRun, HashOnly: !s.Reload.ToolMarks,
 			ReloadOnCreate: s.Reload.OnCreate, ReloadOnDelete: s.Reload.OnDelete, RolloutDeadline: s.RolloutLimits.Deadline,
 			HaltOnFailedRollouts: s.RolloutLimits.HaltOnFailure, CountByNamespace: s.Metrics.CountByNamespace,
-			HotReload: dispatcher.HotReload{Settle: s.HotReload.Settle, Exec: s.HotReload.Exec},
+			Settle: s.HotReload.Settle, Exec: s.HotReload.Exec,
 		},
 	}
 	if s.HotReload.Enabled {
