@@ -45,7 +45,8 @@ func (b *board) conclude(did done) {
 		t.reload = r.ID
 	}
 	b.records.finish(did.s.w, r)
-	b.logReload(r)
+	b.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "changes", changesOf(r.Causes),
+		"strategy", r.Strategy, "requested", r.Requested)
 	if r.Outcome == reloader.ReasonReloaded {
 		b.rollouts.follow(t, did.s.w.Progress, r)
 	}
@@ -158,7 +159,8 @@ func (b *board) holdBack(s *sitting, rolling []reloader.Config, reason reloader.
 	if first && hold.Reason != reloader.ReasonRetrying && len(rolling) > 0 {
 		b.records.finish(s.w, r)
 	}
-	b.logFailed(r, hold.Attempts)
+	b.Logger.Warn("workload cannot be rolled yet", "workload", r.Workload.String(), "reason", hold.Reason, "attempt", hold.Attempts, "error", message,
+		"reload", r.ID, "changes", changesOf(r.Causes))
 	b.recordQ.Add(s.w.Ref())
 }
 

@@ -183,10 +183,14 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	// A call to a lost API server or NATS must not block the end; the next start computes unfinished work again.
 	stop := time.AfterFunc(drainTime, release)
 	defer stop.Stop()
-	d.shutDown(d.workloadQ, d.owedQ, d.exportQ, d.configQ)
+	for _, q := range []interface{ ShutDown() }{d.workloadQ, d.owedQ, d.exportQ, d.configQ} {
+		q.ShutDown() // its workers end when it is empty
+	}
 	begin.Wait()
 	d.storeRest()
-	d.shutDown(d.recordQ, d.changeQ, d.ledgerQ)
+	for _, q := range []interface{ ShutDown() }{d.recordQ, d.changeQ, d.ledgerQ} {
+		q.ShutDown()
+	}
 	settle.Wait()
 	return nil
 }

@@ -23,16 +23,6 @@ func (d *common) logChange(c reloader.Change) {
 	d.Logger.Log(context.Background(), level, "change", "change", c.ID, "config", c.Config.String(), "type", c.Type, "source", c.Source, "actors", actors)
 }
 
-func (d *common) logReload(r reloader.Reload) {
-	d.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "changes", changesOf(r.Causes),
-		"strategy", r.Strategy, "requested", r.Requested)
-}
-
-func (d *common) logFailed(r reloader.Reload, attempts int) {
-	d.Logger.Warn("workload cannot be rolled yet", "workload", r.Workload.String(), "reason", r.Outcome, "attempt", attempts, "error", r.Message,
-		"reload", r.ID, "changes", changesOf(r.Causes))
-}
-
 func changesOf(causes []reloader.Cause) (ids []string) {
 	for _, c := range causes {
 		ids = append(ids, c.ChangeID)

@@ -46,9 +46,6 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	switch fate := fateOf(err); {
 	case errors.Is(err, errOutrun):
 		return atOnce
-	case fate == fateGone:
-		d.tracker.forgetGone(s.t, s.w.Ref())
-		return 0
 	case fate == fateStale && apierrors.IsConflict(err):
 		s.conflict, s.rolling = err, out.Rolled
 		if err = d.tracker.reread(ctx, s.w.Ref()); err == nil {

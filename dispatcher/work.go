@@ -81,13 +81,6 @@ func work[K comparable](ctx, begin context.Context, g *sync.WaitGroup, log *slog
 	}
 }
 
-// shutDown has the workers of queues end when they are empty.
-func (queues) shutDown(all ...interface{ ShutDown() }) {
-	for _, q := range all {
-		q.ShutDown()
-	}
-}
-
 // fair shares the workers of a queue among namespaces: one may have as many as it leaves free. An admission webhook of a tenant hangs, and every
 // roll in the tenant's namespace keeps its worker for half a minute: they get half of the workers, a second such namespace half of the rest, and
 // so on. Workloads beyond that wait outside the queue, and say so when that takes long.

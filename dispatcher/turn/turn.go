@@ -86,19 +86,14 @@ func Due(t Turn, now time.Time) time.Time {
 	if first.IsZero() {
 		return time.Time{}
 	}
-	window, longest := t.window()
-	latest := first.Add(longest)
+	window := t.Debounce.Window
+	if t.Chosen.Debounce != nil {
+		window = *t.Chosen.Debounce
+	}
+	latest := first.Add(max(window, t.Debounce.MaxWait))
 	due := reloader.Earlier(last.Add(window), latest)
 	if t.Looking && window > 0 {
 		due = reloader.Earlier(reloader.Later(due, now.Add(lookAgain)), latest)
 	}
 	return due
-}
-
-// window returns the debounce window of t and its longest time, which is not a shorter.
-func (t Turn) window() (window, longest time.Duration) {
-	if window = t.Debounce.Window; t.Chosen.Debounce != nil {
-		window = *t.Chosen.Debounce
-	}
-	return window, max(window, t.Debounce.MaxWait)
 }
