@@ -87,7 +87,12 @@ type sitting struct {
 func (d *roller) step(ctx context.Context, s *sitting) time.Duration {
 	t := s.t
 	if s.due {
-		defer d.stand(t)
+		defer func() { // it is not about to roll any more, and others may wait for its place
+			b := d.lock()
+			defer d.unlock()
+			t.going = false
+			b.gate.nextAfter(t)
+		}()
 	}
 	verdicts, failed := d.decider.decide(ctx, s)
 	d.lock()
@@ -151,14 +156,6 @@ func (b *board) rest(t *tracked, now time.Time) time.Duration {
 
 // unreadyTime is after what time it is looked again whether every workload was looked at.
 const unreadyTime = 50 * time.Millisecond
-
-// stand takes note that t is not about to roll any more, and lets those go that wait for its place.
-func (d *roller) stand(t *tracked) {
-	b := d.lock()
-	defer d.unlock()
-	t.going = false
-	b.gate.nextAfter(t)
-}
 
 // note writes what must be noted into the State, and has what turned out to be missed wait for its window. Where a note says that something came to the
 // content by itself, the workload is read again before: if it has changed, everything is decided again.

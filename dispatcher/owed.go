@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/reroll-dev/reroll/dispatcher/turn"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
@@ -89,13 +90,10 @@ func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Duratio
 	return again, err
 }
 
-// clockSkew is how far the clock of another process that began a pause may be ahead of ours.
-const clockSkew = 5 * time.Minute
-
 // pauseLeft returns how long p still lasts; a pause that says it begins in times to come is over.
 func pauseLeft(p dialect.Pause, now time.Time) time.Duration {
 	left := p.Until.Sub(now)
-	if left < 0 || left > p.Period+clockSkew {
+	if left < 0 || left > p.Period+turn.ClockSkew {
 		return 0
 	}
 	return left

@@ -20,10 +20,7 @@ func (d *Dispatcher) Status() reloader.ClusterStatus {
 	b := d.lock()
 	defer d.unlock()
 	waiting := b.snapshot(now)
-	s.Workloads, s.Pending = waiting.Tracked, waiting.Pending
-	if len(waiting.Held) > 0 {
-		s.Held = waiting.Held
-	}
+	s.Workloads, s.Pending, s.Held = waiting.Tracked, waiting.Pending, waiting.Held
 	for reason, since := range waiting.Oldest {
 		if at := now.Add(-since); (reason == "" || slices.Contains(reloader.LagReasons, reason)) && (s.OldestPendingAt.IsZero() || at.Before(s.OldestPendingAt)) {
 			s.OldestPendingAt = at

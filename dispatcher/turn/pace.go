@@ -12,8 +12,8 @@ const (
 	firstFlapPause, longestFlapPause = time.Minute, time.Hour
 	// paceTime is how long the count of a workload's rolls takes to fall to 1/e.
 	paceTime = 12 * time.Hour
-	// clockSkew is how far the clock of another process may be ahead.
-	clockSkew = 5 * time.Minute
+	// ClockSkew is how far the clock of another process may be ahead.
+	ClockSkew = 5 * time.Minute
 	// maxRolls bounds Pace.Rolls, so that a wrong one is forgotten within days.
 	maxRolls = 10_000
 )
@@ -46,7 +46,7 @@ func (p Pace) rolls() float64 {
 
 // last returns when a workload with that pace rolled last; zero if At is too far in the future to be true.
 func (p Pace) last(now time.Time) time.Time {
-	if p.At.After(now.Add(clockSkew)) {
+	if p.At.After(now.Add(ClockSkew)) {
 		return time.Time{}
 	}
 	return reloader.Earlier(p.At, now)
