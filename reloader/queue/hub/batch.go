@@ -19,7 +19,7 @@ const (
 	repeatTime = 24 * time.Hour
 )
 
-// batch gathers records while the hub stores those before them.
+// batch gathers records for the hub.
 type batch struct {
 	m *Member
 	h *natsHub
@@ -35,52 +35,31 @@ type batch struct {
 	since time.Time
 	// behind says that records are part of a backlog.
 	behind bool
-	// storing gets the result of the batch that the hub is storing; nil if there is none.
-	storing chan result
 }
 
-type result struct {
-	revision uint64
-	err      error
-}
-
+// run stores a batch when it is full, at the end of a backlog, and when it is due.
 func (b *batch) run(ctx context.Context, t *queue.Tail) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer func() { cancel(); _ = b.wait() }() // the next session reads how far the hub is
 	for b.since = time.Now(); ; {
-		due := b.since.Add(gatherTime)
-		if !b.dirty && b.storing == nil {
-			due = b.at.At.Add(repeatTime)
+		due := b.at.At.Add(repeatTime)
+		if b.dirty {
+			due = b.since.Add(gatherTime)
 		}
-		full, err := b.gather(ctx, t, due)
-		if err == nil && (full || !time.Now().Before(due)) {
-			err = b.flush(ctx)
+		next, cancel := context.WithDeadline(ctx, due)
+		r, err := t.Next(next)
+		cancel()
+		switch {
+		case err == nil:
+			b.take(r)
+			if full := len(b.records) == maxRecords || b.bytes >= maxBytes; !full && (!b.behind || r.Pending > 0) {
+				continue
+			}
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return err
 		}
-		if err != nil {
+		if err := b.flush(ctx); err != nil {
 			return err
 		}
 	}
-}
-
-// gather takes records until the batch is full or due, or has its first record, from which on it is due earlier. Full is also what ends a backlog.
-func (b *batch) gather(ctx context.Context, t *queue.Tail, due time.Time) (full bool, err error) {
-	next, cancel := context.WithDeadline(ctx, due)
-	defer cancel()
-	for first := !b.dirty; !full; {
-		r, err := t.Next(next)
-		if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		b.take(r)
-		full = len(b.records) == maxRecords || b.bytes >= maxBytes || b.behind && r.Pending == 0
-		if first {
-			break
-		}
-	}
-	return full, nil
 }
 
 // take adds a record. The cluster has dropped those missing before it.
@@ -100,36 +79,14 @@ func (b *batch) take(r queue.Stored) {
 	b.records, b.bytes = append(b.records, r), b.bytes+len(r.Data)
 }
 
-// flush sends the batch to the hub after the one before is stored. It waits for the answer if this is the last batch for now.
-func (b *batch) flush(ctx context.Context) error {
-	if b.storing != nil {
-		if err := b.wait(); err != nil || !b.dirty {
-			return err
-		}
-	}
+// flush stores the batch at the hub.
+func (b *batch) flush(ctx context.Context) (err error) {
 	b.at.At = time.Now()
-	b.storing = make(chan result, 1)
-	go func(done chan<- result, records []queue.Stored, at reloader.Position, revision uint64) {
-		revision, err := b.h.append(ctx, records, at, revision)
-		if err == nil {
-			b.m.metrics.records.WithLabelValues(b.stream).Add(float64(len(records)))
-			b.m.metrics.behind.WithLabelValues(b.stream).Set(float64(at.Behind))
-		}
-		done <- result{revision, err}
-	}(b.storing, b.records, b.at, b.revision)
-	b.records, b.bytes, b.dirty, b.since, b.behind = nil, 0, false, time.Now(), b.at.Behind > 0
-	if b.behind {
-		return nil
+	if b.revision, err = b.h.append(ctx, b.records, b.at, b.revision); err != nil {
+		return err
 	}
-	return b.wait()
-}
-
-// wait returns when the hub has stored what it was sent.
-func (b *batch) wait() error {
-	if b.storing == nil {
-		return nil
-	}
-	stored := <-b.storing
-	b.storing, b.revision = nil, stored.revision
-	return stored.err
+	b.m.metrics.records.WithLabelValues(b.stream).Add(float64(len(b.records)))
+	b.m.metrics.behind.WithLabelValues(b.stream).Set(float64(b.at.Behind))
+	b.records, b.bytes, b.dirty, b.behind = nil, 0, false, b.at.Behind > 0
+	return nil
 }
