@@ -177,9 +177,7 @@ func eventOf(m Stored) (*Event, error) {
 		ref, err = refOf(m.Subject, m.Header.Get(headerKind))
 		e.Gone = &ref
 	case prefix == workloadPrefix:
-		e.Workload, err = read(m, func(r *reloader.WorkloadRecord) (string, error) {
-			return workloadSubject(workloadPrefix, r.Cluster, r.Workload)
-		})
+		e.Workload, err = workloadOf(m)
 	case m.Subject == StatusSubject(cluster):
 		e.Status, err = read(m, func(s *reloader.ClusterStatus) (string, error) { return StatusSubject(s.Cluster), nil })
 		if err == nil {
@@ -204,6 +202,12 @@ func changeOf(prefix string, m Stored) (*reloader.Change, error) {
 
 func reloadOf(m Stored) (*reloader.Reload, error) {
 	return read(m, func(r *reloader.Reload) (string, error) { return workloadSubject(reloadPrefix, r.Cluster, r.Workload) })
+}
+
+func workloadOf(m Stored) (*reloader.WorkloadRecord, error) {
+	return read(m, func(r *reloader.WorkloadRecord) (string, error) {
+		return workloadSubject(workloadPrefix, r.Cluster, r.Workload)
+	})
 }
 
 // read decodes a record and checks that it is where it belongs.

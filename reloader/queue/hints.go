@@ -46,11 +46,7 @@ func hintMessage(h reloader.Hint) (*nats.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := reloader.Encode(h)
-	if err != nil {
-		return nil, err
-	}
-	return NewMessage(subject, data), nil
+	return MessageOf(subject, h)
 }
 
 // ConsumeHints delivers every stored hint of cluster that is not acknowledged, and then each new one, to handle. It returns nil when ctx ends,

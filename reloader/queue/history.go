@@ -4,93 +4,108 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
 
 // AppendChange stores c, and its fingerprints as the newest of its config. Calling it again with the same change is harmless.
 func (q *Queue) AppendChange(ctx context.Context, c reloader.Change) error {
-	data, err := reloader.Encode(c)
-	if err != nil {
-		return fmt.Errorf("append change of %s: %w", c.Config, err)
-	}
 	// The fingerprints come first: when they are stored and the rest fails, the caller repeats both, and the history has the change once.
-	for _, to := range []struct {
-		prefix string
-		*recorder
-	}{{configPrefix, q.state}, {changePrefix, q.history}} {
-		subject, err := ConfigSubject(to.prefix, c.Cluster, c.Config)
-		if err != nil {
-			return fmt.Errorf("append change: %w", err)
-		}
-		if err := to.put(ctx, NewMessage(subject, data)); err != nil {
-			return fmt.Errorf("append change of %s: %w", c.Config, err)
-		}
+	subject, err := ConfigSubject(configPrefix, c.Cluster, c.Config)
+	if err = store(ctx, q.state, subject, err, c); err == nil {
+		subject, err = ConfigSubject(changePrefix, c.Cluster, c.Config)
+		err = store(ctx, q.history, subject, err, c)
 	}
-	return nil
+	return wrap(err, "append change of %s", c.Config)
 }
 
 // LoadChanges returns the newest change of each config of cluster. One that cannot be read is left out.
 func (q *Queue) LoadChanges(ctx context.Context, cluster string) (map[reloader.Config]reloader.Change, error) {
 	changes := map[reloader.Config]reloader.Change{}
-	err := q.each(ctx, StateStream, configPrefix+"."+cluster+".>", func(m Stored) {
-		if c, err := changeOf(configPrefix, m); err != nil {
-			q.noteUnreadable(StateStream, m.Subject, err)
-		} else {
-			changes[c.Config] = *c
-		}
-	})
+	err := each(ctx, q, configPrefix+"."+cluster+".>", newestChange, func(c reloader.Change) { changes[c.Config] = c })
 	return changes, wrap(err, "load changes of %s", cluster)
 }
 
 // LatestChange returns the newest change of c; false if there is none that can be read.
 func (q *Queue) LatestChange(ctx context.Context, cluster string, c reloader.Config) (reloader.Change, bool, error) {
 	subject, err := ConfigSubject(configPrefix, cluster, c)
-	if err != nil {
-		return reloader.Change{}, false, fmt.Errorf("latest change: %w", err)
-	}
-	m, found, err := q.latest(ctx, StateStream, subject)
-	if err != nil || !found {
-		return reloader.Change{}, false, wrap(err, "latest change of %s", c)
-	}
-	change, err := changeOf(configPrefix, m)
-	if err != nil {
-		q.noteUnreadable(StateStream, subject, err)
-		return reloader.Change{}, false, nil
-	}
-	return *change, true, nil
+	change, found, err := newest(ctx, q, StateStream, subject, err, newestChange)
+	return change, found, wrap(err, "latest change of %s", c)
 }
+
+func newestChange(m Stored) (*reloader.Change, error) { return changeOf(configPrefix, m) }
 
 // AppendReload stores r as the newest reload of its workload. Of several versions of one reload the last is the one that counts.
 func (q *Queue) AppendReload(ctx context.Context, r reloader.Reload) error {
 	subject, err := workloadSubject(reloadPrefix, r.Cluster, r.Workload)
-	if err != nil {
-		return fmt.Errorf("append reload: %w", err)
-	}
-	data, err := reloader.Encode(r)
-	if err != nil {
-		return fmt.Errorf("append reload of %s: %w", r.Workload, err)
-	}
-	return wrap(q.history.put(ctx, NewMessage(subject, data)), "append reload of %s", r.Workload)
+	return wrap(store(ctx, q.history, subject, err, r), "append reload of %s", r.Workload)
 }
 
 // LastReload returns the newest stored reload of a workload; false if there is none that can be read.
 func (q *Queue) LastReload(ctx context.Context, cluster string, ref reloader.WorkloadRef) (reloader.Reload, bool, error) {
 	subject, err := workloadSubject(reloadPrefix, cluster, ref)
+	r, found, err := newest(ctx, q, HistoryStream, subject, err, reloadOf)
+	return r, found, wrap(err, "last reload of %s", ref)
+}
+
+// store stores a record on its subject, unless err says that it has none.
+func store[R reloader.Record](ctx context.Context, to *recorder, subject string, err error, r R) error {
 	if err != nil {
-		return reloader.Reload{}, false, fmt.Errorf("last reload: %w", err)
+		return err
 	}
-	m, found, err := q.latest(ctx, HistoryStream, subject)
+	m, err := MessageOf(subject, r)
+	if err != nil {
+		return err
+	}
+	return to.put(ctx, m)
+}
+
+// newest returns the newest record of a subject, unless err says that there is no such subject; false if there is none that can be read.
+func newest[R any](ctx context.Context, q *Queue, stream, subject string, err error, read func(Stored) (*R, error)) (record R, found bool, _ error) {
+	if err != nil {
+		return record, false, err
+	}
+	m, found, err := q.latest(ctx, stream, subject)
 	if err != nil || !found {
-		return reloader.Reload{}, false, wrap(err, "last reload of %s", ref)
+		return record, false, err
 	}
-	r, err := reloadOf(m)
+	r, err := read(m)
 	if err != nil {
-		q.noteUnreadable(HistoryStream, subject, err)
-		return reloader.Reload{}, false, nil
+		q.noteUnreadable(stream, subject, err)
+		return record, false, nil
 	}
 	return *r, true, nil
 }
+
+// each calls f for every record of STATE that matches and can be read. One that has ended has no content.
+func each[R any](ctx context.Context, q *Queue, subject string, read func(Stored) (*R, error), f func(R)) error {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTime)
+	defer cancel()
+	t, err := q.Tail(ctx, StateStream, 0, subject)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	for left := t.Waiting(); left > 0; {
+		m, err := t.Next(ctx)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", StateStream, explain(err))
+		}
+		if left = m.Pending; len(m.Data) == 0 {
+			continue
+		}
+		if r, err := read(m); err != nil {
+			q.noteUnreadable(StateStream, m.Subject, err)
+		} else {
+			f(*r)
+		}
+	}
+	return nil
+}
+
+// snapshotTime bounds the read of everything of one kind.
+const snapshotTime = time.Minute
 
 // noteUnreadable counts and logs a stored message that cannot be read.
 func (q *Queue) noteUnreadable(stream, subject string, reason error) {

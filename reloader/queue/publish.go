@@ -7,6 +7,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 const (
@@ -69,4 +71,10 @@ func (c *Conn) publishSome(ctx context.Context, messages []*nats.Msg) error {
 // NewMessage returns a message of a stream. Its header is there to be written.
 func NewMessage(subject string, data []byte) *nats.Msg {
 	return &nats.Msg{Subject: subject, Header: nats.Header{}, Data: data}
+}
+
+// MessageOf returns the message that stores a record on a subject.
+func MessageOf[R reloader.Record](subject string, r R) (*nats.Msg, error) {
+	data, err := reloader.Encode(r)
+	return NewMessage(subject, data), err
 }

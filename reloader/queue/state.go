@@ -20,31 +20,14 @@ const (
 // LoadWorkloads returns the record of each workload of cluster. One that cannot be read is left out.
 func (q *Queue) LoadWorkloads(ctx context.Context, cluster string) ([]reloader.WorkloadRecord, error) {
 	var records []reloader.WorkloadRecord
-	err := q.each(ctx, StateStream, workloadPrefix+"."+cluster+".>", func(m Stored) {
-		if len(m.Data) == 0 {
-			return // it has ended
-		}
-		r, err := reloader.Decode[reloader.WorkloadRecord](m.Data)
-		if err != nil {
-			q.noteUnreadable(StateStream, m.Subject, err)
-			return
-		}
-		records = append(records, r)
-	})
+	err := each(ctx, q, workloadPrefix+"."+cluster+".>", workloadOf, func(r reloader.WorkloadRecord) { records = append(records, r) })
 	return records, wrap(err, "load workloads of %s", cluster)
 }
 
 // PutWorkload stores r in place of the last record of the workload.
 func (q *Queue) PutWorkload(ctx context.Context, r reloader.WorkloadRecord) error {
 	subject, err := workloadSubject(workloadPrefix, r.Cluster, r.Workload)
-	if err != nil {
-		return fmt.Errorf("put workload: %w", err)
-	}
-	data, err := reloader.Encode(r)
-	if err != nil {
-		return fmt.Errorf("put workload %s: %w", r.Workload, err)
-	}
-	return wrap(q.state.put(ctx, NewMessage(subject, data)), "put workload %s", r.Workload)
+	return wrap(store(ctx, q.state, subject, err, r), "put workload %s", r.Workload)
 }
 
 // DeleteWorkload ends the record of a workload. A record that does not exist is not an error.
@@ -61,14 +44,8 @@ func (q *Queue) DeleteWorkload(ctx context.Context, cluster string, ref reloader
 
 // PutClusterStatus stores s in place of the last status of the cluster.
 func (q *Queue) PutClusterStatus(ctx context.Context, s reloader.ClusterStatus) error {
-	if err := reloader.ValidateCluster(s.Cluster); err != nil {
-		return fmt.Errorf("put cluster status: %w", err)
-	}
-	data, err := reloader.Encode(s)
-	if err != nil {
-		return fmt.Errorf("put status of cluster %s: %w", s.Cluster, err)
-	}
-	return wrap(q.state.put(ctx, NewMessage(StatusSubject(s.Cluster), data)), "put status of cluster %s", s.Cluster)
+	err := reloader.ValidateCluster(s.Cluster)
+	return wrap(store(ctx, q.state, StatusSubject(s.Cluster), err, s), "put status of cluster %s", s.Cluster)
 }
 
 // BindCluster binds a cluster name to the UID of a cluster, that of its namespace kube-system. The first UID stays for as long as the store does;

@@ -107,29 +107,6 @@ func (t *Tail) Close() {
 	}
 }
 
-// each calls f for everything that is stored and matches.
-func (c *Conn) each(ctx context.Context, stream, subject string, f func(Stored)) error {
-	ctx, cancel := context.WithTimeout(ctx, snapshotTime)
-	defer cancel()
-	t, err := c.Tail(ctx, stream, 0, subject)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	for left := t.Waiting(); left > 0; {
-		m, err := t.Next(ctx)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", stream, explain(err))
-		}
-		f(m)
-		left = m.Pending
-	}
-	return nil
-}
-
-// snapshotTime bounds the read of everything of one kind.
-const snapshotTime = time.Minute
-
 // latest returns the newest message of a subject; false if there is none.
 func (c *Conn) latest(ctx context.Context, stream, subject string) (Stored, bool, error) {
 	return c.message(ctx, stream, func(ctx context.Context, s jetstream.Stream) (*jetstream.RawStreamMsg, error) {

@@ -177,12 +177,12 @@ func (m *Member) tell(ctx context.Context, c *queue.Conn, told map[string]asked,
 
 // put stores a record at the hub.
 func put[R reloader.Record](ctx context.Context, c *queue.Conn, subject string, r R) error {
-	data, err := reloader.Encode(r)
+	m, err := queue.MessageOf(prefix+subject, r)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	_, err = c.JS.PublishMsg(ctx, queue.NewMessage(prefix+subject, data))
+	_, err = c.JS.PublishMsg(ctx, m)
 	return err
 }

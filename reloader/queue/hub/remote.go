@@ -60,11 +60,10 @@ func (h *natsHub) position(ctx context.Context, stream string) (p reloader.Posit
 
 // append stores records and p, if the position of the stream still has that revision, and returns the new one. Otherwise it stores nothing.
 func (h *natsHub) append(ctx context.Context, records []queue.Stored, p reloader.Position, revision uint64) (uint64, error) {
-	data, err := reloader.Encode(p)
+	at, err := queue.MessageOf(prefix+h.subject(p.Of), p)
 	if err != nil {
 		return 0, err
 	}
-	at := queue.NewMessage(prefix+h.subject(p.Of), data)
 	at.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(revision, 10))
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()
