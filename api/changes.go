@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -124,49 +125,37 @@ type changeOutput struct {
 }
 
 func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutput, error) {
-	s := a.sightFrom(ctx, "", listReloads)
-	c, several := theOne(in.Cluster, a.records.ChangesNamed(in.ID), func(c *reloader.Change) (string, bool) {
-		return c.Cluster, s.reach.sees(c.Cluster, c.Config.Namespace)
+	c, err := oneNamed(ctx, a, resourceChanges, in.Cluster, a.records.ChangesNamed(in.ID), func(c *reloader.Change) (string, string) {
+		return c.Cluster, c.Config.Namespace
 	})
-	deed := Deed{Verb: "get", Resource: resourceChanges}
-	if c != nil {
-		deed.Namespace = c.Config.Namespace
+	if err != nil {
+		return nil, err
+	}
+	s := a.sightFrom(ctx, "", listReloads)
+	delete(s.seen, "") // to get a change is not to list reloads
+	return &changeOutput{Body: a.changeRow(s, c)}, s.fault
+}
+
+// oneNamed returns the record of a resource with the requested ID: that of a cluster or, if none is named, the only one. Of says where a record is.
+func oneNamed[T any](ctx context.Context, a *server, resource, cluster string, named []*T, of func(*T) (cluster, namespace string)) (*T, error) {
+	reach, deed, what := a.reach(ctx), Deed{Verb: "get", Resource: resource}, strings.TrimSuffix(resource, "s")
+	named = slices.DeleteFunc(named, func(r *T) bool {
+		in, namespace := of(r)
+		return !reach.sees(in, namespace) || !is(cluster, in)
+	})
+	if len(named) == 1 {
+		_, deed.Namespace = of(named[0])
 	}
 	if err := a.permitKnown(ctx, deed); err != nil {
 		return nil, err
 	}
 	switch {
-	case several:
-		return nil, ambiguous("change")
-	case c == nil:
-		return nil, a.missing("change")
+	case len(named) == 1:
+		return named[0], nil
+	case len(named) > 1:
+		return nil, huma.Error409Conflict("Several clusters have a " + what + " of this ID: name one with the parameter cluster.")
+	case !a.records.CaughtUp():
+		return nil, stillReading()
 	}
-	delete(s.seen, "") // to get a change is not to list reloads
-	return &changeOutput{Body: a.changeRow(s, c)}, s.fault
-}
-
-// theOne returns the record with the requested ID: that of a cluster or, if none is named, the only one. several says that more exist. of
-// returns the cluster of a record, and whether it may be shown.
-func theOne[T any](cluster string, named []*T, of func(*T) (string, bool)) (one *T, several bool) {
-	named = slices.DeleteFunc(named, func(r *T) bool {
-		in, shown := of(r)
-		return !shown || !is(cluster, in)
-	})
-	if len(named) != 1 {
-		return nil, len(named) > 1
-	}
-	return named[0], false
-}
-
-// ambiguous is the answer to a question for one record by an ID that several clusters use.
-func ambiguous(what string) error {
-	return huma.Error409Conflict("Several clusters have a " + what + " of this ID: name one with the parameter cluster.")
-}
-
-// missing is the answer to a question for one record that is not there.
-func (a *server) missing(what string) error {
-	if !a.records.CaughtUp() {
-		return stillReading()
-	}
-	return huma.Error404NotFound("There is no such " + what + ", or it is no longer kept.")
+	return nil, huma.Error404NotFound("There is no such " + what + ", or it is no longer kept.")
 }

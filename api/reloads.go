@@ -63,22 +63,11 @@ type reloadOutput struct {
 }
 
 func (a *server) getReload(ctx context.Context, in *getReloadInput) (*reloadOutput, error) {
-	sight := a.reach(ctx)
-	r, several := theOne(in.Cluster, a.records.ReloadsNamed(in.ID), func(r *reloader.Reload) (string, bool) {
-		return r.Cluster, sight.sees(r.Cluster, r.Workload.Namespace)
+	r, err := oneNamed(ctx, a, resourceReloads, in.Cluster, a.records.ReloadsNamed(in.ID), func(r *reloader.Reload) (string, string) {
+		return r.Cluster, r.Workload.Namespace
 	})
-	deed := Deed{Verb: "get", Resource: resourceReloads}
-	if r != nil {
-		deed.Namespace = r.Workload.Namespace
-	}
-	if err := a.permitKnown(ctx, deed); err != nil {
+	if err != nil {
 		return nil, err
-	}
-	switch {
-	case several:
-		return nil, ambiguous("reload")
-	case r == nil:
-		return nil, a.missing("reload")
 	}
 	return &reloadOutput{Body: *r}, nil
 }
