@@ -55,6 +55,7 @@ func (f *ChangeFilter) place() (namespace, name string)   { return f.Namespace, 
 func (f *ReloadFilter) place() (namespace, name string)   { return f.Namespace, "" }
 func (f *WorkloadFilter) place() (namespace, name string) { return f.Namespace, "" }
 func (f *EventFilter) place() (namespace, name string)    { return f.Namespace, "" }
+func (f *ClusterFilter) place() (namespace, name string)  { return "", "" }
 func (in *getStatsInput) place() (namespace, name string) { return in.Namespace, "" }
 func (p *WorkloadPath) place() (namespace, name string)   { return p.Namespace, p.Name }
 
@@ -66,28 +67,11 @@ func inPlace[I any, P interface {
 ) func(context.Context, *I) (*O, error) {
 	return func(ctx context.Context, in *I) (*O, error) {
 		namespace, name := P(in).place()
-		if err := a.permitAll(ctx, namespace, name, needs); err != nil {
-			return nil, err
+		for _, n := range needs {
+			if err := a.permit(ctx, Deed{Verb: n.verb, Resource: n.resource, Namespace: namespace, Name: name}); err != nil {
+				return nil, err
+			}
 		}
 		return handle(ctx, in)
 	}
-}
-
-// everywhere returns handle for those who may do all that is needed in every namespace.
-func everywhere[I, O any](a *server, handle func(context.Context, *I) (*O, error), needs ...need) func(context.Context, *I) (*O, error) {
-	return func(ctx context.Context, in *I) (*O, error) {
-		if err := a.permitAll(ctx, "", "", needs); err != nil {
-			return nil, err
-		}
-		return handle(ctx, in)
-	}
-}
-
-func (a *server) permitAll(ctx context.Context, namespace, name string, needs []need) error {
-	for _, n := range needs {
-		if err := a.permit(ctx, Deed{Verb: n.verb, Resource: n.resource, Namespace: namespace, Name: name}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

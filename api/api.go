@@ -45,7 +45,7 @@ type server struct {
 	streams   *semaphore.Weighted
 	streamsOf *clients.Turns
 	// scans bounds the questions of each client that walk through what is kept.
-	scans  scans
+	scans  *clients.Turns
 	access Access
 	// cluster and rights are those of Options.
 	cluster string
@@ -76,13 +76,16 @@ func New(o Options) (http.Handler, error) {
 	router := newRouter(m, o)
 	document, err := document(mount(router, &server{
 		records: o.Records, version: o.Version, streams: semaphore.NewWeighted(maxStreams),
-		streamsOf: clients.NewTurns(maxStreamsOfClient), scans: scans{clients.NewTurns(scansOfClient)},
+		streamsOf: clients.NewTurns(maxStreamsOfClient), scans: clients.NewTurns(scansOfClient),
 		access: o.Access, cluster: o.Cluster, rights: o.Rights, denied: m.denied, open: m.streams, logger: o.Logger,
 	}))
 	if err != nil {
 		return nil, err
 	}
-	router.Get("/openapi.json", serveDocument(document))
+	router.Get("/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(document)
+	})
 	return router, nil
 }
 

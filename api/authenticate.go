@@ -90,29 +90,28 @@ func sameOrigin(denied *prometheus.CounterVec) func(http.Handler) http.Handler {
 	return protection.Handler
 }
 
-// permit returns the problem of who may not do d; nil if they may. Without access, everybody may read.
+// permit returns the problem of who may not do d; nil if they may.
 func (a *server) permit(ctx context.Context, d Deed) error {
+	allowed, err := a.may(ctx, d)
+	if err != nil || allowed {
+		return err
+	}
+	user, _ := userOf(ctx)
+	a.denied.WithLabelValues(deniedForbidden).Inc()
+	return huma.Error403Forbidden(d.refusal(user.Name))
+}
+
+// may reports whether who asks may do d, or returns the problem that it is unknown. Without access, everybody may read. Where there are rights, everybody
+// may, and sees what their reach has.
+func (a *server) may(ctx context.Context, d Deed) (bool, error) {
 	if a.access == nil {
-		return nil
+		return true, nil
 	}
 	user, ok := userOf(ctx)
 	if !ok { // No route leads here without authenticate; one that did must not be open.
 		a.denied.WithLabelValues(deniedUnauthenticated).Inc()
-		return huma.Error401Unauthorized("Authentication required: send a bearer token.")
+		return false, huma.Error401Unauthorized("Authentication required: send a bearer token.")
 	}
-	allowed, err := a.may(ctx, user, d)
-	if err != nil {
-		return err
-	}
-	if !allowed {
-		a.denied.WithLabelValues(deniedForbidden).Inc()
-		return huma.Error403Forbidden(d.refusal(user.Name))
-	}
-	return nil
-}
-
-// may reports whether user may do d, or returns the problem that it is unknown. Where there are rights, everybody may, and sees what their reach has.
-func (a *server) may(ctx context.Context, user User, d Deed) (bool, error) {
 	if len(a.rights) > 0 {
 		return true, nil
 	}
@@ -130,14 +129,7 @@ func (a *server) may(ctx context.Context, user User, d Deed) (bool, error) {
 
 // sees reports whether who asks may do d. A missing right is not a denial: they did not ask for it.
 func (a *server) sees(ctx context.Context, d Deed) bool {
-	if a.access == nil {
-		return true
-	}
-	user, ok := userOf(ctx)
-	if !ok {
-		return false
-	}
-	allowed, err := a.may(ctx, user, d)
+	allowed, err := a.may(ctx, d)
 	return err == nil && allowed
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -27,14 +28,26 @@ func clientOf(ctx context.Context) string {
 	return "address " + address
 }
 
-// scans lets each client walk through what is kept a bounded number of times at once: however many clients ask, each gets its share.
-type scans struct{ turns *clients.Turns }
-
-// begin waits for the client of ctx to have its turn, which ends with done.
-func (s scans) begin(ctx context.Context) (done func(), err error) {
-	done, err = s.turns.Take(ctx, clientOf(ctx))
+// scan waits until the client of ctx may walk through what is kept, until done. However many clients ask, each gets its share.
+func (a *server) scan(ctx context.Context) (done func(), err error) {
+	done, err = a.scans.Take(ctx, clientOf(ctx))
 	if err != nil {
 		return nil, huma.Error503ServiceUnavailable("The request was cancelled while it waited for an answer.")
 	}
 	return done, nil
+}
+
+// rateLimit refuses requests of a client that makes more than perSecond in the long run. Clients are distinguished by address.
+func rateLimit(perSecond float64) func(http.Handler) http.Handler {
+	rates := clients.NewRates(perSecond, int(max(1, perSecond*rateBurstSeconds)))
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !rates.Allow(clients.Of(r.RemoteAddr), time.Now()) {
+				w.Header().Set("Retry-After", "1")
+				writeProblem(w, http.StatusTooManyRequests, "Too many requests: retry in 1 s.")
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -137,13 +138,14 @@ func writeLine(w io.Writer, text string) error {
 
 // describeEvents says what streamEvents answers with.
 func describeEvents(h huma.API) map[string]*huma.Response {
+	data := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Changed](), true, "")
 	return map[string]*huma.Response{"200": {
 		Description: "Server-sent events, until either side goes: the first at once, then at most one in a second. Fetch the listings again that an event names. " +
 			"Lines that begin with a colon say no more than that the server is there.",
 		Content: map[string]*huma.MediaType{
 			eventStream: {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{
 				Type: huma.TypeObject, Required: []string{"event", "data"},
-				Properties: map[string]*huma.Schema{"event": {Type: huma.TypeString, Enum: []any{"changed"}}, "data": schemaOf[Changed](h)},
+				Properties: map[string]*huma.Schema{"event": {Type: huma.TypeString, Enum: []any{"changed"}}, "data": data},
 			}}},
 		},
 	}}

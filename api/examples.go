@@ -1,6 +1,8 @@
 package api
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -85,6 +87,18 @@ func examples() map[string]any {
 }
 
 func onePage[V any](item V) view.List[V] { return view.List[V]{Items: []V{item}, Warnings: []string{}} }
+
+// operations returns what a document describes, by path.
+func operations(spec *huma.OpenAPI) (all []*huma.Operation) {
+	for _, path := range slices.Sorted(maps.Keys(spec.Paths)) {
+		for _, o := range []*huma.Operation{spec.Paths[path].Get, spec.Paths[path].Post} {
+			if o != nil {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
 
 // exemplify adds the examples to what is described.
 func exemplify(spec *huma.OpenAPI) {

@@ -74,8 +74,9 @@ func (a *server) listImpact(ctx context.Context, in *listImpactInput) (*impactsO
 func (a *server) suppose(ctx context.Context, s *view.Supposed) *sight {
 	seen := a.sightFrom(ctx, s.Key.Config.Namespace, listWorkloads)
 	if state, ok := a.records.Config(s.Key); ok {
-		for _, dependent := range seen.visible(state.Dependents) {
-			if w, ok := a.records.Workload(dependent); ok {
+		for _, key := range state.Dependents {
+			w, ok := a.records.Workload(key)
+			if seen.of(key.Cluster, key.Workload.Namespace) && ok {
 				s.Dependents = append(s.Dependents, w)
 			}
 		}

@@ -43,7 +43,7 @@ func listing[R, V any](ctx context.Context, a *server, name string, paging Pagin
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
-	done, err := a.scans.begin(ctx)
+	done, err := a.scan(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func recoverer(logger *slog.Logger) func(http.Handler) http.Handler {
 					panic(fault)
 				}
 				logger.ErrorContext(r.Context(), "request panicked", "route", routeOf(r), "panic", fault, "stack", string(debug.Stack()))
-				if begun(w) {
+				if answer, ok := w.(middleware.WrapResponseWriter); ok && answer.Status() != 0 {
 					panic(http.ErrAbortHandler)
 				}
 				writeProblem(w, http.StatusInternalServerError, "Internal error: the log of the server has the cause.")
@@ -45,11 +45,6 @@ func recoverer(logger *slog.Logger) func(http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		})
 	}
-}
-
-func begun(w http.ResponseWriter) bool {
-	answer, ok := w.(middleware.WrapResponseWriter)
-	return ok && answer.Status() != 0
 }
 
 // strictQuery refuses queries that could be read in two ways: badly escaped, a parameter given twice, or one without a value.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -62,19 +63,11 @@ func observe(m *metrics, logger *slog.Logger) func(http.Handler) http.Handler {
 }
 
 func (m *metrics) record(r *http.Request, answer middleware.WrapResponseWriter, took time.Duration, logger *slog.Logger) {
-	route, code := routeOf(r), statusOf(answer)
+	route, code := routeOf(r), cmp.Or(answer.Status(), http.StatusOK) // a handler that wrote no status meant 200
 	m.requests.WithLabelValues(route, strconv.Itoa(code)).Inc()
 	m.duration.WithLabelValues(route).Observe(took.Seconds())
 	logger.DebugContext(r.Context(), "request served", "method", r.Method, "route", route, "path", r.URL.Path,
 		"code", code, "bytes", answer.BytesWritten(), "seconds", took.Seconds())
-}
-
-// statusOf returns the status of the answer; a handler that wrote none meant 200.
-func statusOf(answer middleware.WrapResponseWriter) int {
-	if code := answer.Status(); code != 0 {
-		return code
-	}
-	return http.StatusOK
 }
 
 // routeOf returns the pattern that r was routed by, or "unmatched".

@@ -108,11 +108,11 @@ func (s *streaming) WriteHeader(code int) {
 func TestScansTakeTurns(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
-	a := &server{records: f.records, scans: scans{clients.NewTurns(1)}}
+	a := &server{records: f.records, scans: clients.NewTurns(1)}
 	from := func(ctx context.Context, address string) context.Context {
 		return context.WithValue(ctx, addressKey{}, address)
 	}
-	done, err := a.scans.begin(from(t.Context(), "busy"))
+	done, err := a.scan(from(t.Context(), "busy"))
 	if err != nil {
 		t.Fatal(err)
 	}

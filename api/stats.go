@@ -34,7 +34,7 @@ func (a *server) getStats(ctx context.Context, in *getStatsInput) (*statsOutput,
 	if length := until.Sub(since); length <= 0 || length > longestSpan || since.Year() < 1 || until.Year() > 9999 {
 		return nil, huma.Error422UnprocessableEntity("The parameter since must be before until, by a year at most, and both in the years 1 to 9999.")
 	}
-	done, err := a.scans.begin(ctx)
+	done, err := a.scan(ctx)
 	if err != nil {
 		return nil, err
 	}

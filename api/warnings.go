@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/api/projection"
-	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader/verdict"
 )
 
@@ -25,13 +24,8 @@ func (a *server) warnings(ctx context.Context, named ...string) []string {
 	if sight.nothing(a.records.Clusters()) {
 		found = append(found, "Nothing is shown to you: no line of api.rights names one of your groups.")
 	}
-	return append(found, a.silence(ctx)...)
-}
-
-// silence names silent clusters to users who may list clusters, and tells others only that some exist.
-func (a *server) silence(ctx context.Context) (found []string) {
 	now := time.Now()
-	return a.doubts(ctx, a.records.Clusters(), func(c *projection.ClusterState) bool { return a.silent(c, now) })
+	return append(found, a.doubts(ctx, a.records.Clusters(), func(c *projection.ClusterState) bool { return a.silent(c, now) })...)
 }
 
 // late returns the clusters that are heard of, and whose records may not be those of now.
@@ -39,7 +33,9 @@ func (a *server) late(now time.Time) []*projection.ClusterState {
 	if !a.records.CaughtUp() {
 		return nil
 	}
-	return slices.DeleteFunc(a.records.Clusters(), func(c *projection.ClusterState) bool { return view.Doubt(c, now) == "" || a.silent(c, now) })
+	return slices.DeleteFunc(a.records.Clusters(), func(c *projection.ClusterState) bool {
+		return verdict.Doubt(c.Status, c.Positions, now) == "" || a.silent(c, now)
+	})
 }
 
 // silent reports whether a cluster has not been heard of lately.
@@ -51,7 +47,8 @@ func (a *server) silent(c *projection.ClusterState, now time.Time) bool {
 // maxDoubts is how many clusters an answer names whose records may not be those of now.
 const maxDoubts = 20
 
-// doubts says why the records of some clusters, each of which is silent or late, may not be those of now.
+// doubts says why the records of some clusters, each of which is silent or late, may not be those of now. It names clusters to users who may list them,
+// and tells others only that some exist.
 func (a *server) doubts(ctx context.Context, clusters []*projection.ClusterState, some func(c *projection.ClusterState) bool) (found []string) {
 	now, sight, more, hidden := time.Now(), a.reach(ctx), 0, false
 	for _, c := range clusters {
@@ -62,7 +59,7 @@ func (a *server) doubts(ctx context.Context, clusters []*projection.ClusterState
 		case len(found) == maxDoubts:
 			more++
 		default:
-			found = append(found, "Cluster "+c.Name+": "+view.Doubt(c, now))
+			found = append(found, "Cluster "+c.Name+": "+verdict.Doubt(c.Status, c.Positions, now))
 		}
 	}
 	if more > 0 {
@@ -95,11 +92,7 @@ func (a *server) sightFrom(ctx context.Context, namespace string, n need) *sight
 		reach: a.reach(ctx),
 		seen:  map[string]bool{namespace: true},
 		may: func(other string) (bool, error) {
-			if a.access == nil {
-				return true, nil
-			}
-			user, _ := userOf(ctx) // only permitted users get here
-			return a.may(ctx, user, Deed{Verb: n.verb, Resource: n.resource, Namespace: other})
+			return a.may(ctx, Deed{Verb: n.verb, Resource: n.resource, Namespace: other})
 		},
 	}
 }
@@ -130,14 +123,4 @@ func (s *sight) warnings() []string {
 		return []string{"Workloads that you may not see are left out."}
 	}
 	return nil
-}
-
-// visible returns the keys of workloads that may be shown.
-func (s *sight) visible(keys []projection.WorkloadKey) (visible []projection.WorkloadKey) {
-	for _, key := range keys {
-		if s.of(key.Cluster, key.Workload.Namespace) {
-			visible = append(visible, key)
-		}
-	}
-	return visible
 }

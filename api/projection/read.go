@@ -93,24 +93,18 @@ func (p *Projection) HasCluster(name string) bool {
 // Changes returns up to limit changes that match, newest first, from a place on; the empty one starts at the newest.
 // The error is ErrExpired, ErrMalformed or nil.
 func (p *Projection) Changes(from string, limit int, match func(*reloader.Change) bool) (Page[reloader.Change], error) {
-	return p.changes.page(p.allChanges(), from, limit, match)
+	p.mu.RLock()
+	slots := p.changes.slots
+	p.mu.RUnlock()
+	return p.changes.page(slots, from, limit, match)
 }
 
 // Reloads is to reloads what Changes is to changes.
 func (p *Projection) Reloads(from string, limit int, match func(*reloader.Reload) bool) (Page[reloader.Reload], error) {
-	return p.reloads.page(p.allReloads(), from, limit, match)
-}
-
-func (p *Projection) allChanges() []*slot[reloader.Change] {
 	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.changes.slots
-}
-
-func (p *Projection) allReloads() []*slot[reloader.Reload] {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.reloads.slots
+	slots := p.reloads.slots
+	p.mu.RUnlock()
+	return p.reloads.page(slots, from, limit, match)
 }
 
 // Workloads is to workloads what Changes is to changes, in the order of WorkloadKey.Compare. A place there does not expire.

@@ -36,8 +36,3 @@ func FromCluster(c *projection.ClusterState, now time.Time) Cluster {
 	}
 	return v
 }
-
-// Doubt is verdict.Doubt of c.
-func Doubt(c *projection.ClusterState, now time.Time) string {
-	return verdict.Doubt(c.Status, c.Positions, now)
-}

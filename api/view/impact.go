@@ -94,7 +94,7 @@ func (s Supposed) doubt(cluster string) string {
 	if c == nil {
 		return "Nothing is on record about this cluster."
 	}
-	return Doubt(c, s.Now)
+	return verdict.Doubt(c.Status, c.Positions, s.Now)
 }
 
 // selective warns of pauses that select workloads by their labels, which are not on record.
