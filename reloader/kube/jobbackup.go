@@ -49,12 +49,8 @@ func (b backup) secretName() string { return "reroll-job-" + string(b.UID) }
 // backUp stores job before old is deleted, in place of what was stored for old before. A Job that does not fit into a Secret is refused as
 // too large.
 func (c *Cluster) backUp(ctx context.Context, job, old *unstructured.Unstructured) (backup, error) {
-	ring, err := c.signer(ctx)
-	if err != nil {
-		return backup{}, err
-	}
 	b := backup{Job: job, UID: old.GetUID(), Version: old.GetResourceVersion(), Kept: time.Now().UTC()}
-	secret, err := b.secretIn(c.Namespace, ring)
+	secret, err := b.secretIn(c.Namespace, c.ring.Load())
 	if err != nil {
 		return backup{}, err
 	}
@@ -125,7 +121,7 @@ func (c *Cluster) dropBackup(ctx context.Context, b backup) error {
 // gone or being deleted. If the old one exists as it was, its deletion may still be under way: the backup is kept until the Job has another
 // version, or for five minutes. It tries each Job once and returns the errors of all.
 //
-// The process that rolls workloads calls RecoverJobs before it watches them, and then every minute; no other process does.
+// The process that rolls workloads calls DigestKeys, and then RecoverJobs before it watches them, and then every minute; no other process does.
 //
 // A Job that a user deletes after its backup was stored and before it was dropped is created again.
 func (c *Cluster) RecoverJobs(ctx context.Context) error {
@@ -141,11 +137,7 @@ func (c *Cluster) RecoverJobs(ctx context.Context) error {
 }
 
 func (c *Cluster) recoverJob(ctx context.Context, secret *corev1.Secret) error {
-	ring, err := c.signer(ctx)
-	if err != nil {
-		return err
-	}
-	b, err := backupIn(secret, ring)
+	b, err := backupIn(secret, c.ring.Load())
 	if err != nil {
 		return err
 	}

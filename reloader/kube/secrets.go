@@ -60,14 +60,6 @@ func (c *Cluster) digestKeys(ctx context.Context) (*digest.Ring, error) {
 	return digest.NewRing(keys...)
 }
 
-// signer returns the ring of the digest keys, which is read once.
-func (c *Cluster) signer(ctx context.Context) (*digest.Ring, error) {
-	if ring := c.ring.Load(); ring != nil {
-		return ring, nil
-	}
-	return c.DigestKeys(ctx)
-}
-
 // Certificate is where a managed certificate is stored: a Secret in Reroll's namespace. Processes that only present the certificate mount it
 // without the key of the CA.
 type Certificate struct {
