@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +15,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/pager"
 	"k8s.io/klog/v2"
 
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -70,7 +73,7 @@ type connection struct {
 // Cluster is a connection to one API server, and what Reroll does there.
 type Cluster struct {
 	*connection
-	// ring has the digest keys once they were read.
+	// ring has the digest keys once DigestKeys has read them. They sign what is kept of Jobs.
 	ring atomic.Pointer[digest.Ring]
 	// watcher is the one of Watch; nil before it is called.
 	watcher atomic.Pointer[watcher]
@@ -99,6 +102,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	config.QPS, config.Burst, config.UserAgent = o.QPS, o.Burst, o.UserAgent
 	config.WarningHandlerWithContext = rest.NoWarnings{}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	c := newCluster(&connection{options: o, config: config, Namespace: namespace})
 	if err := c.makeClients(); err != nil {
 		return nil, fmt.Errorf("API server configuration: %w", err)
@@ -130,6 +134,15 @@ func (c *connection) makeClients() error {
 	return errors.Join(errs[:]...)
 }
 
+// each calls f for every object that list returns, until f fails. It asks for pages of o.Limit, or else of 500.
+func each[T any, List runtime.Object](
+	ctx context.Context, list func(context.Context, metav1.ListOptions) (List, error), o metav1.ListOptions, f func(T) error,
+) error {
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return list(ctx, o) })
+	pages.PageBufferSize = 1
+	return pages.EachListItem(ctx, o, func(obj runtime.Object) error { return f(obj.(T)) })
+}
+
 // upsert updates the version of an object that it names, or creates it if it names none.
 func upsert[T metav1.Object](ctx context.Context, client interface {
 	Create(ctx context.Context, o T, options metav1.CreateOptions) (T, error)
@@ -140,13 +153,6 @@ func upsert[T metav1.Object](ctx context.Context, client interface {
 		return client.Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
 	}
 	return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: fieldManager})
-}
-
-func (c *connection) logger() *slog.Logger {
-	if c.options.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return c.options.Logger
 }
 
 // LogTo sends the logs of the Kubernetes libraries in this process to logger. By default they go to standard error in a format of their own.

@@ -12,9 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -77,11 +75,8 @@ func (c *Cluster) Get(ctx context.Context, config reloader.Config) (live.Object,
 // List returns the configs of a kind in a namespace, each with its metadata; none if the API server does not serve the kind.
 func (c *Cluster) List(ctx context.Context, kind reloader.ConfigKind, namespace string) (map[reloader.Config]live.Meta, error) {
 	found := map[reloader.Config]live.Meta{}
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.metadata.Resource(resourceOf(kind)).Namespace(namespace).List(ctx, o)
-	})
-	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
-		o := obj.(*metav1.PartialObjectMetadata)
+	objects := c.metadata.Resource(resourceOf(kind)).Namespace(namespace)
+	err := each(ctx, objects.List, metav1.ListOptions{}, func(o *metav1.PartialObjectMetadata) error {
 		found[reloader.Config{Kind: kind, Namespace: namespace, Name: o.Name}] = c.metaOf(kind, o)
 		return nil
 	})

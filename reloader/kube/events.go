@@ -101,7 +101,7 @@ func (a *Announcer) send(ctx context.Context, event *corev1.Event) {
 	defer cancel()
 	_, err := a.cluster.events.CoreV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		a.cluster.logger().Warn("event was not written", "namespace", event.Namespace, "workload", event.InvolvedObject.Name, "error", err)
+		a.cluster.options.Logger.Warn("event was not written", "namespace", event.Namespace, "workload", event.InvolvedObject.Name, "error", err)
 	}
 }
 

@@ -93,7 +93,7 @@ func (c *connection) feed(
 			switch first := !failing.Swap(true); {
 			case apierrors.IsNotFound(err):
 			case first && !registration.HasSynced():
-				c.logger().Warn("not watched yet, and tried again: grant list and watch", "resource", resource, "error", err)
+				c.options.Logger.Warn("not watched yet, and tried again: grant list and watch", "resource", resource, "error", err)
 			default:
 				cache.DefaultWatchErrorHandler(ctx, r, err)
 			}

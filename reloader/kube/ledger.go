@@ -96,9 +96,6 @@ func (l *Ledger) Changed(ctx context.Context, namespace string) (entries map[rel
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.moved.Load() {
-		return nil, false, nil // another call has read them meanwhile
-	}
 	found, err := l.list(ctx, namespace)
 	if err == nil {
 		err = l.adopt(ctx, namespace, b, found)
@@ -156,7 +153,7 @@ func (l *Ledger) adopt(ctx context.Context, namespace string, b *book, found []c
 				aside := reloader.DamagedPrefix + key
 				delete(next[i], key)
 				next[i][aside[:min(len(aside), maxKey)]] = entry
-				l.cluster.logger().Error("an entry of the ledger cannot be read and is lost", "configmap", l.cluster.Namespace+"/"+pageName(namespace, i), "key", fmt.Sprintf("%.80s", key))
+				l.cluster.options.Logger.Error("an entry of the ledger cannot be read and is lost", "configmap", l.cluster.Namespace+"/"+pageName(namespace, i), "key", fmt.Sprintf("%.80s", key))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func (s *server) written() (writes []string) {
 }
 
 func (s *server) ledger() *Ledger {
-	return NewLedger(newCluster(&connection{client: s, Namespace: "ops"}))
+	return NewLedger(newCluster(&connection{client: s, Namespace: "ops", options: Options{Logger: slog.New(slog.DiscardHandler)}}))
 }
 
 // edit changes a ConfigMap as somebody else does.

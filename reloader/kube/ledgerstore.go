@@ -7,9 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -50,16 +48,11 @@ func (l *Ledger) meta(name, namespace string) metav1.ObjectMeta {
 
 // list returns the ConfigMaps of one namespace, or all.
 func (l *Ledger) list(ctx context.Context, namespace string) (all []corev1.ConfigMap, err error) {
-	o := metav1.ListOptions{LabelSelector: ledgerSelector}
+	o := metav1.ListOptions{LabelSelector: ledgerSelector, Limit: ledgerPage}
 	if namespace != "" {
 		o.LabelSelector += "," + ledgerNamespace + "=" + namespace
 	}
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return l.cluster.client.CoreV1().ConfigMaps(l.cluster.Namespace).List(ctx, o)
-	})
-	pages.PageSize = ledgerPage
-	err = pages.EachListItem(ctx, o, func(obj runtime.Object) error {
-		m := obj.(*corev1.ConfigMap)
+	err = each(ctx, l.cluster.client.CoreV1().ConfigMaps(l.cluster.Namespace).List, o, func(m *corev1.ConfigMap) error {
 		m.ManagedFields = nil
 		all = append(all, *m)
 		return nil

@@ -41,27 +41,22 @@ func (c *connection) Running(ctx context.Context, w *workload.Workload) (found [
 	if w.Selector == "" {
 		return nil, nil
 	}
-	page := metav1.ListOptions{LabelSelector: w.Selector, FieldSelector: "status.phase=" + string(corev1.PodRunning), Limit: maxPods}
-	for {
-		list, err := c.client.CoreV1().Pods(w.Namespace).List(ctx, page)
-		if err != nil {
-			return nil, err
+	running := metav1.ListOptions{LabelSelector: w.Selector, FieldSelector: "status.phase=" + string(corev1.PodRunning)}
+	err = each(ctx, c.client.CoreV1().Pods(w.Namespace).List, running, func(pod *corev1.Pod) error {
+		owns, known := w.Owns(pod)
+		switch {
+		case pod.DeletionTimestamp != nil:
+		case !known:
+			return fmt.Errorf("pod %s/%s: its controller does not say whether it is of %s", pod.Namespace, pod.Name, w.Ref())
+		case owns:
+			found = append(found, workload.RunningPodOf(pod))
 		}
-		for i := range list.Items {
-			pod := &list.Items[i]
-			owns, known := w.Owns(pod)
-			switch {
-			case pod.DeletionTimestamp != nil:
-			case !known:
-				return nil, fmt.Errorf("pod %s/%s: its controller does not say whether it is of %s", pod.Namespace, pod.Name, w.Ref())
-			case owns:
-				found = append(found, workload.RunningPodOf(pod))
-			}
-		}
-		if page.Continue = list.Continue; page.Continue == "" {
-			return found, nil
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	return found, nil
 }
 
 // Refresh writes value into the annotation workload.RefreshKey of pod, so that its kubelet refreshes the volumes at once. A value that it has

@@ -13,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/digest"
@@ -107,11 +105,8 @@ func decide(statuses []podStatus) (decisive podStatus, proven bool) {
 
 // podStatuses returns the PodStatuses of a class. Their status alone says which class they are about, so that all of the namespace are read.
 func (c *Cluster) podStatuses(ctx context.Context, config reloader.Config) (found []podStatus, err error) {
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.dynamic.Resource(providerPodStatuses).Namespace(config.Namespace).List(ctx, o)
-	})
-	err = pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
-		u := obj.(*unstructured.Unstructured)
+	statuses := c.dynamic.Resource(providerPodStatuses).Namespace(config.Namespace)
+	err = each(ctx, statuses.List, metav1.ListOptions{}, func(u *unstructured.Unstructured) error {
 		if name, _, _ := unstructured.NestedString(u.Object, "status", "secretProviderClassName"); name == config.Name {
 			found = append(found, readPodStatus(u))
 		}

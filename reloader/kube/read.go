@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/workload"
@@ -72,9 +71,8 @@ func (c *Cluster) Workloads(ctx context.Context, visit func(*workload.Workload) 
 	for _, kind := range c.options.Scope.kinds() {
 		for _, namespace := range c.options.Scope.namespaces() {
 			objects, _ := c.workloads(kind, namespace)
-			pages := pager.New(cache.ToListerWatcherWithContext(objects).ListWithContext)
-			pages.PageSize, pages.PageBufferSize = workloadPage, 1
-			err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+			list := cache.ToListerWatcherWithContext(objects).ListWithContext
+			err := each(ctx, list, metav1.ListOptions{Limit: workloadPage}, func(obj runtime.Object) error {
 				w, err := kind.Strip(obj, c.options.KeepAnnotation)
 				if err != nil {
 					return nil // an object that cannot be read asks for nothing

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -31,15 +30,14 @@ func (c *Cluster) Unseen(ctx context.Context, namespace string) (func() []reload
 	}
 	now := census{namespace: namespace, versions: map[reloader.WorkloadRef]string{}, lists: map[string]string{}}
 	for _, kind := range c.options.Scope.kinds() {
-		pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		list := func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			page, err := c.metadata.Resource(kind.Resource).Namespace(namespace).List(ctx, o)
 			if err == nil {
 				now.lists[kind.Kind] = page.ResourceVersion // that of the first page, also on the others
 			}
 			return page, err
-		})
-		err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
-			o := obj.(*metav1.PartialObjectMetadata)
+		}
+		err := each(ctx, list, metav1.ListOptions{}, func(o *metav1.PartialObjectMetadata) error {
 			now.versions[reloader.WorkloadRef{Kind: kind.Kind, Namespace: namespace, Name: o.Name}] = o.ResourceVersion
 			return nil
 		})

@@ -212,7 +212,7 @@ func (c *Cluster) strip(kind workload.Kind) cache.TransformFunc {
 			return w, nil
 		}
 		m := obj.(metav1.Object)
-		c.logger().Warn("workload is malformed and left alone", "kind", kind.Kind, "namespace", m.GetNamespace(), "name", m.GetName(), "error", err)
+		c.options.Logger.Warn("workload is malformed and left alone", "kind", kind.Kind, "namespace", m.GetNamespace(), "name", m.GetName(), "error", err)
 		return &workload.Workload{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID(),
