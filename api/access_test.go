@@ -69,8 +69,6 @@ func (f *fixture) as(t testing.TB, user, method, target, body string) *httptest.
 	return f.do(t, r)
 }
 
-const workloadPath = "/api/v1/workloads/local/shop/Deployment/cart"
-
 // TestWhoMayNothingGetsNothing asks every operation of the document: nobody is told to say who they are, and somebody without rights gets
 // nothing but what is nobody's secret.
 func TestWhoMayNothingGetsNothing(t *testing.T) {
@@ -125,7 +123,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 		"a record of it by ID":             {"/api/v1/reloads/r-1", 200},
 		"a record of another by ID":        {"/api/v1/reloads/r-9", 403},
 		"no record: the same answer":       {"/api/v1/reloads/r-none", 403},
-		"a workload of it":                 {workloadPath, 200},
+		"a workload of it":                 {cartPath, 200},
 		"a workload of another":            {"/api/v1/workloads/local/bank/Deployment/cart", 403},
 		"a workload with an escaped slash": {"/api/v1/workloads/local/shop%2F..%2Fbank/Deployment/cart", 403},
 		"statistics of it":                 {"/api/v1/stats?namespace=shop", 200},
@@ -240,9 +238,7 @@ func TestSelf(t *testing.T) {
 	f := newFixture(t)
 	f.guard(t, door{allowed: nothing})
 	var self view.Self
-	if err := json.Unmarshal(f.as(t, "alice", http.MethodGet, "/api/v1/self", "").Body.Bytes(), &self); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(f.as(t, "alice", http.MethodGet, "/api/v1/self", "").Body.Bytes(), &self))
 	if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Version: "v1.2.3"}, self); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

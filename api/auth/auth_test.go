@@ -24,17 +24,20 @@ func gate(t *testing.T, token func(*authenticationv1.TokenReview) int, access fu
 	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/subjectaccessreviews", func(w http.ResponseWriter, r *http.Request) { review(w, r, access) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	g, err := New(Options{Audiences: audiences, API: &rest.Config{Host: server.URL}})
+	g, err := New(Options{Audiences: audiences, API: &rest.Config{Host: server.URL, Impersonate: rest.ImpersonationConfig{UserName: asker}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
+// asker is who asks for reviews: the user that the configuration impersonates.
+const asker = "asker@example.com"
+
 // review answers a review.
 func review[R any](w http.ResponseWriter, r *http.Request, answer func(*R) int) {
 	var body R
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.Header.Get("Impersonate-User") != asker {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}

@@ -76,12 +76,19 @@ func (s *stage) play(who string) func(ctx, term context.Context) error {
 
 func TestLeadGivesUpAfterTheWorkHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset()
+		client, registry := fake.NewClientset(), prometheus.NewRegistry()
 		c := candidate(client)
 		ctx, cancel := context.WithCancel(t.Context())
-		err := c.Lead(ctx, "a", prometheus.NewRegistry(), func(ctx, _ context.Context) error {
-			if !c.Leading() || holder(t, client) != "a" {
-				t.Errorf("leading: %t, holder %q", c.Leading(), holder(t, client))
+		show := func(value string) {
+			t.Helper()
+			text := "# HELP reroll_leader 1 while this process leads, otherwise 0.\n# TYPE reroll_leader gauge\nreroll_leader " + value + "\n"
+			if err := testutil.GatherAndCompare(registry, strings.NewReader(text), "reroll_leader"); err != nil {
+				t.Error(err)
+			}
+		}
+		err := c.Lead(ctx, "a", registry, func(ctx, _ context.Context) error {
+			if show("1"); holder(t, client) != "a" {
+				t.Errorf("the holder is %q", holder(t, client))
 			}
 			cancel()
 			<-ctx.Done()
@@ -97,8 +104,8 @@ func TestLeadGivesUpAfterTheWorkHasEnded(t *testing.T) {
 		if !errors.Is(err, errOwn) {
 			t.Errorf("error %v, want that of the work", err)
 		}
-		if got := holder(t, client); got != "" {
-			t.Errorf("%q still holds the lease", got)
+		if show("0"); holder(t, client) != "" {
+			t.Errorf("%q still holds the lease", holder(t, client))
 		}
 	})
 }
@@ -106,9 +113,7 @@ func TestLeadGivesUpAfterTheWorkHasEnded(t *testing.T) {
 func lease(t *testing.T, client *fake.Clientset) *coordinationv1.Lease {
 	t.Helper()
 	l, err := client.CoordinationV1().Leases("ops").Get(context.WithoutCancel(t.Context()), LeaseName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -173,25 +178,5 @@ func TestSlowAnswersDoNotMakeATermLonger(t *testing.T) {
 		if len(s.terms) != 1 || s.terms[0].end.Sub(asked) != renewDeadline {
 			t.Errorf("terms: %+v; want one that ends %s after %s", s.terms, renewDeadline, asked)
 		}
-	})
-}
-
-func TestLeaderGauge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, registry := candidate(fake.NewClientset()), prometheus.NewRegistry()
-		show := func(value string) {
-			t.Helper()
-			text := "# HELP reroll_leader 1 while this process leads, otherwise 0.\n# TYPE reroll_leader gauge\nreroll_leader " + value + "\n"
-			if err := testutil.GatherAndCompare(registry, strings.NewReader(text), "reroll_leader"); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := c.Lead(t.Context(), "a", registry, func(context.Context, context.Context) error {
-			show("1")
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		show("0")
 	})
 }
