@@ -29,9 +29,7 @@ func newBenchFleet(b *testing.B) *benchFleet {
 	b.Helper()
 	encode := func(v any) []byte {
 		body, err := json.Marshal(v)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		return body
 	}
 	f := &benchFleet{newFixture(b), 0, encode(aChange(1)), encode(aReload(1)), encode(aWorkload("shop", "cart"))}
@@ -61,9 +59,7 @@ func (f *benchFleet) edit(b *testing.B, cluster string, n int, what reloader.Cha
 	var r reloader.Reload
 	var w reloader.WorkloadRecord
 	for body, v := range map[*[]byte]any{&f.change: &c, &f.reload: &r, &f.workload: &w} {
-		if err := json.Unmarshal(*body, v); err != nil {
-			b.Fatal(err)
-		}
+		must(b, json.Unmarshal(*body, v))
 	}
 	f.seq++
 	now := time.Now()

@@ -127,9 +127,7 @@ func TestExamplesAreAnswers(t *testing.T) {
 	}
 	for id, r := range requests {
 		body, err := json.Marshal(all[id])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		answer := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(body)))}
 		if err := served(t).Answer(r, answer); err != nil {
 			t.Errorf("%s: %v\n%s", id, err, body)

@@ -64,9 +64,7 @@ func readExample(t *testing.T, line, server string) *http.Request {
 // Every example in the documentation works, and every operation has one.
 func TestDocumentedExamples(t *testing.T) {
 	text, err := os.ReadFile("../docs/api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := newFixture(t)
 	f.populate()
 	f.guard(t, door{allowed: everything})
@@ -79,9 +77,7 @@ func TestDocumentedExamples(t *testing.T) {
 		r := readExample(t, strings.TrimSpace(line), server.URL)
 		shown = append(shown, r.Method+" "+r.URL.Path)
 		answer, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		beginning := make([]byte, 64)
 		n, err := io.ReadAtLeast(answer.Body, beginning, 16)
 		_ = answer.Body.Close()
@@ -102,18 +98,12 @@ func TestDocumentedExamples(t *testing.T) {
 func TestDocsPageIsCommitted(t *testing.T) {
 	const file = "docs.html"
 	got, err := renderDocs(mount(chi.NewRouter(), &server{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, got, 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s is old; run go generate ./api (-committed +rendered):\n%s", file, diff)
 	}
@@ -209,14 +199,10 @@ func TestOpenAPIDocumentIsCommitted(t *testing.T) {
 	}
 	got := served.Body.String()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is not what is served; run go test ./api -run %s -update (-committed +served):\n%s", file, t.Name(), diff)
 	}

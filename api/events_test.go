@@ -186,13 +186,9 @@ func subscribe(t testing.TB, server *httptest.Server, query string) *reader {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/v1/events"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != eventStream {
 		t.Fatalf("got %s %q", response.Status, response.Header.Get("Content-Type"))
 	}

@@ -53,9 +53,7 @@ func newFixtureAt(t testing.TB, records *projection.Projection) *fixture {
 		Logger:  slog.New(slog.DiscardHandler),
 		Metrics: f.metrics, RequestRate: unlimited,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -63,9 +61,7 @@ func newFixtureAt(t testing.TB, records *projection.Projection) *fixture {
 func (f *fixture) do(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w := httptest.NewRecorder()
 	f.handler.ServeHTTP(w, r)
@@ -88,9 +84,7 @@ type described struct{ method, path string }
 func operationsOf(t *testing.T, f *fixture) (all []described) {
 	t.Helper()
 	var document struct{ Paths map[string]map[string]any }
-	if err := json.Unmarshal(f.get(t, "/openapi.json").Body.Bytes(), &document); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(f.get(t, "/openapi.json").Body.Bytes(), &document))
 	for path, methods := range document.Paths {
 		for method := range methods {
 			all = append(all, described{strings.ToUpper(method), path})
@@ -116,9 +110,7 @@ func (f *fixture) get(t testing.TB, target string) *httptest.ResponseRecorder {
 func served(t testing.TB) *contract.Contract {
 	t.Helper()
 	c, err := readContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -140,9 +132,7 @@ func list[V any](t testing.TB, f *fixture, target string) view.List[V] {
 		t.Fatalf("GET %s: %d %s", target, w.Code, w.Body)
 	}
 	var page view.List[V]
-	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(w.Body.Bytes(), &page))
 	return page
 }
 
@@ -237,4 +227,11 @@ func (f *fixture) populate() {
 	})
 	f.records.PutWorkload(cart)
 	f.records.PutCluster(aStatus())
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -27,9 +27,7 @@ func get1[V any](t testing.TB, f *fixture, target string) V {
 		t.Fatalf("GET %s: %d %s", target, w.Code, w.Body)
 	}
 	var v V
-	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(w.Body.Bytes(), &v))
 	return v
 }
 
@@ -38,9 +36,7 @@ func impactOf(t testing.TB, f *fixture, config string, keys ...string) view.Impa
 	t.Helper()
 	parts := strings.Split(config, "/")
 	body, err := json.Marshal(ImpactQuestion{Configs: []SupposedChange{{Cluster: parts[0], Namespace: parts[1], Kind: reloader.ConfigKind(parts[2]), Name: parts[3], Keys: keys}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := f.post(t, "/api/v1/impact", string(body))
 	var got view.List[view.Impact]
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Items) != 1 {

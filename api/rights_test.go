@@ -71,9 +71,7 @@ func newHub(t *testing.T, rights ...string) *fixture {
 	o := Options{Access: groups{door{allowed: everything}}, Logger: slog.New(slog.DiscardHandler)}
 	for _, line := range rights {
 		r, err := ParseRight(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		o.Rights = append(o.Rights, r)
 	}
 	f.guardWith(t, o)
@@ -173,9 +171,7 @@ func TestEventsRespectRights(t *testing.T) {
 	a := &server{records: projection.New(projection.Limits{}), access: groups{}}
 	for _, line := range hubLines {
 		r, err := ParseRight(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.rights = append(a.rights, r)
 	}
 	for _, tc := range []struct {

@@ -58,9 +58,7 @@ func TestPanicIsA500WithoutDetail(t *testing.T) {
 	var log bytes.Buffer
 	registry := prometheus.NewRegistry()
 	m, err := newMetrics(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// The route is behind everything that is before every route.
 	h := newRouter(m, Options{Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), RequestRate: unlimited})
 	h.Get("/fault/{id}", func(http.ResponseWriter, *http.Request) { panic(errors.New("inner secret")) })

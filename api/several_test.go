@@ -113,9 +113,7 @@ func TestScansTakeTurns(t *testing.T) {
 		return context.WithValue(ctx, addressKey{}, address)
 	}
 	done, err := a.scan(from(t.Context(), "busy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
 	questions := map[string]func(context.Context) error{
@@ -154,9 +152,7 @@ func TestTooManyRequests(t *testing.T) {
 	f.handler, err = New(Options{
 		Records: f.records, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), RequestRate: 0.001,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if w := f.get(t, "/api/v1/self"); w.Code != 200 {
 		t.Fatalf("the first request: %d", w.Code)
 	}

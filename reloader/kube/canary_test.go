@@ -60,9 +60,7 @@ func clusterAt(t *testing.T, h *herald) *Cluster {
 		TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw}), ServerName: "example.com"},
 	}
 	c := newCluster(&connection{Namespace: "ops", config: config})
-	if err := c.makeClients(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.makeClients())
 	return c
 }
 

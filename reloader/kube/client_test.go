@@ -27,9 +27,8 @@ import (
 // TestKubeconfigBeforeThePodsOwnCluster: a kubeconfig, by flag or environment, wins over the cluster of the pod.
 func TestKubeconfigBeforeThePodsOwnCluster(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(file, []byte(`{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],"clusters":[{"name":"c","cluster":{"server":"https://elsewhere"}}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(`{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],
+		"clusters":[{"name":"c","cluster":{"server":"https://elsewhere"}}]}`), 0o600))
 	inCluster := func() (*rest.Config, error) { return &rest.Config{Host: "https://here"}, nil }
 	for name, test := range map[string]struct {
 		environment string
@@ -79,17 +78,11 @@ func TestImpersonationOfTheKubeconfig(t *testing.T) {
 	}
 	o := Options{Kubeconfig: file, Namespace: "reroll"}
 	cluster, err := Connect(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config, err := Config(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	maps := metav1.SchemeGroupVersion.WithResource("configmaps")
 	for who, ask := range map[string]func() error{
 		"typed": func() error {
@@ -135,9 +128,7 @@ func TestRequestMetrics(t *testing.T) {
 	RegisterRequestMetrics(registry)
 	RegisterRequestMetrics(registry)
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := client.CoreV1().ConfigMaps("shop").Get(t.Context(), "app", metav1.GetOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,9 +169,7 @@ func TestPodsOfAnEndedTerm(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("request %s %s", r.Method, r.URL) }))
 	t.Cleanup(server.Close)
 	c := newCluster(&connection{config: &rest.Config{Host: server.URL}})
-	if err := c.makeClients(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.makeClients())
 	c.fence.closeAt(time.Now())
 	pod := workload.RunningPod{Name: "web-a"}
 	_, called := c.Servers(t.Context())

@@ -37,9 +37,7 @@ func TestMetaOf(t *testing.T) {
 		c := newCluster(&connection{options: Options{KeepAnnotation: func(key string) bool { return key == "wanted" }}})
 		if test.selector != "" {
 			selector, err := labels.Parse(test.selector)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			c.options.ResourceSelector = selector
 		}
 		got := c.metaOf(reloader.ConfigMap, &metav1.ObjectMeta{UID: "u", ResourceVersion: "7", Labels: test.labels, Annotations: map[string]string{
@@ -124,13 +122,9 @@ func TestKindOfTheTableAlone(t *testing.T) {
 		"spec":  map[string]any{"level": "debug", "limits": map[string]any{"b": int64(2), "a": int64(1)}},
 		"rules": []any{"x"},
 	}}
-	if err := objects.Tracker().Create(resource, object, config.Namespace); err != nil {
-		t.Fatal(err)
-	}
+	must(t, objects.Tracker().Create(resource, object, config.Namespace))
 	obj, err := c.Get(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := live.Meta{
 		UID: "u", ResourceVersion: "7", Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"wanted": "yes"},
 		DataManager: "kubectl", DataWritten: noon, Written: noon.Add(5 * time.Second),

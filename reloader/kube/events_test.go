@@ -125,9 +125,7 @@ func TestEventsAreQueued(t *testing.T) {
 			}
 			ended, end := context.WithCancel(t.Context())
 			end()
-			if err := a.Run(ended); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Run(ended))
 			events, err := client.CoreV1().Events("shop").List(t.Context(), metav1.ListOptions{})
 			if err != nil || len(events.Items) != test.want {
 				t.Errorf("%d events were written, want %d; error %v", len(events.Items), test.want, err)
@@ -143,9 +141,7 @@ var eventRow = regexp.MustCompile("(?m)^\\| (`[A-Z][^|]*`) \\| (Normal|Warning) 
 // and reason, and no other.
 func TestEventsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reasons-and-events.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	documented := map[reloader.Reason]string{}
 	for _, row := range eventRow.FindAllStringSubmatch(string(text), -1) {
 		for _, outcome := range strings.Split(row[1], ", ") {

@@ -22,16 +22,12 @@ import (
 func object(t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "job", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if data, err = yaml.YAMLToJSON(data); err != nil {
 		t.Fatal(err)
 	}
 	obj := &unstructured.Unstructured{}
-	if err := obj.UnmarshalJSON(data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, obj.UnmarshalJSON(data))
 	return obj
 }
 
@@ -60,9 +56,7 @@ func TestCleaned(t *testing.T) {
 func ring(t testing.TB) *digest.Ring {
 	t.Helper()
 	r, err := digest.NewRing(bytes.Repeat([]byte("k"), digest.KeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -73,13 +67,9 @@ func TestBackup(t *testing.T) {
 		t.Errorf("printed as %q", text)
 	}
 	secret, err := b.secretIn("own", ring(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := backupIn(secret, ring(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(b, got, cmp.AllowUnexported(backup{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -65,18 +65,14 @@ func TestLedgerBirth(t *testing.T) {
 	born := func(l *Ledger) int64 {
 		t.Helper()
 		_, at, err := l.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return at.Unix()
 	}
 	same(t, "at the first start", 101, born(s.ledger()))
 	l := s.ledger()
 	same(t, "at the second start", 101, born(l))
 	put(t, l, noted{ref("a"): "1"})
-	if err := s.CoreV1().ConfigMaps("ops").Delete(t.Context(), LedgerName, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.CoreV1().ConfigMaps("ops").Delete(t.Context(), LedgerName, metav1.DeleteOptions{}))
 	same(t, "the oldest that is left", 102, born(s.ledger()))
 	before := time.Now().Add(-time.Second).Unix()
 	dry := NewLedger(newCluster(&connection{client: newServer(), Namespace: "ops", options: Options{DryRun: true}}))
@@ -99,9 +95,7 @@ func TestLedgerMoved(t *testing.T) {
 		}, func() noted { all := large(60); all[ref("a")] = "1"; return all }()},
 		"deleted by somebody": {noted{ref("a"): "1", ref("b"): "2"}, func(t *testing.T, s *server, _ *Ledger) {
 			t.Helper()
-			if err := s.CoreV1().ConfigMaps("ops").Delete(t.Context(), pageName("shop", 0), metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.CoreV1().ConfigMaps("ops").Delete(t.Context(), pageName("shop", 0), metav1.DeleteOptions{}))
 		}, noted{ref("a"): "1", ref("b"): "2"}},
 		"damaged by somebody": {noted{ref("a"): "1", ref("b"): "2"}, func(t *testing.T, s *server, _ *Ledger) {
 			t.Helper()

@@ -92,9 +92,7 @@ func (s *server) edit(t *testing.T, name string, change func(*corev1.ConfigMap))
 		change(m)
 		_, err = client.Update(t.Context(), m, metav1.UpdateOptions{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 type noted = map[reloader.WorkloadRef]string
@@ -102,22 +100,25 @@ type noted = map[reloader.WorkloadRef]string
 func loaded(t *testing.T, l *Ledger) noted {
 	t.Helper()
 	got, _, err := l.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
 func put(t *testing.T, l *Ledger, changed noted) {
 	t.Helper()
-	if err := l.Put(t.Context(), "shop", changed); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Put(t.Context(), "shop", changed))
 }
 
 func same[V any](t *testing.T, what string, want, got V) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -35,9 +35,7 @@ func TestRunningPages(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c := newCluster(&connection{config: &rest.Config{Host: server.URL}})
-	if err := c.makeClients(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.makeClients())
 	web := &workload.Workload{Kind: "Deployment", ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Selector: "app=web"}
 	found, err := c.Running(t.Context(), web)
 	var names []string

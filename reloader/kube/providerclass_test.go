@@ -34,9 +34,7 @@ var vault = reloader.Config{Kind: reloader.SecretProviderClass, Namespace: "shop
 func newStore(t *testing.T, class *metav1.PartialObjectMetadata, statuses ...*unstructured.Unstructured) store {
 	t.Helper()
 	scheme := metadatafake.NewTestScheme()
-	if err := metav1.AddMetaToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	must(t, metav1.AddMetaToScheme(scheme))
 	s := store{
 		statuses: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			providerPodStatuses: "SecretProviderClassPodStatusList",
@@ -45,14 +43,10 @@ func newStore(t *testing.T, class *metav1.PartialObjectMetadata, statuses ...*un
 	}
 	// The fakes guess a plural from the kind, and guess it wrong.
 	for _, u := range statuses {
-		if err := s.statuses.Tracker().Create(providerPodStatuses, u, u.GetNamespace()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.statuses.Tracker().Create(providerPodStatuses, u, u.GetNamespace()))
 	}
 	if class != nil {
-		if err := s.classes.Tracker().Create(providerClasses, class, class.Namespace); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.classes.Tracker().Create(providerClasses, class, class.Namespace))
 	}
 	s.Cluster = newCluster(&connection{dynamic: s.statuses, metadata: s.classes, options: Options{KeepAnnotation: func(key string) bool { return key == "wanted" }}})
 	return s
@@ -71,9 +65,7 @@ func vaultClass() *metav1.PartialObjectMetadata {
 func podStatusOf(t *testing.T, name, class string, generation int64, second int, objects ...any) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON([]byte(podStatusJSON)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, u.UnmarshalJSON([]byte(podStatusJSON)))
 	u.SetName(name)
 	u.SetUID("")
 	u.SetGeneration(generation)
@@ -86,9 +78,7 @@ func podStatusOf(t *testing.T, name, class string, generation int64, second int,
 		list = append(list, map[string]any{"id": objects[i], "version": objects[i+1]})
 	}
 	status := map[string]any{"secretProviderClassName": class, "objects": list}
-	if err := unstructured.SetNestedMap(u.Object, status, "status"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unstructured.SetNestedMap(u.Object, status, "status"))
 	return u
 }
 
@@ -106,9 +96,7 @@ func TestProviderClassIsReadFromItsPodStatuses(t *testing.T) {
 		podStatusOf(t, "c", "other", 2, 9, "db", "v9"),
 	)
 	obj, err := s.Get(t.Context(), vault)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := live.Meta{
 		UID: "class", ResourceVersion: ".5", Annotations: map[string]string{"wanted": "yes"},
 		DataManager: "secrets-store-csi-driver", DataWritten: noon.Add(5 * time.Second),

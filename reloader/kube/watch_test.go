@@ -90,9 +90,7 @@ func TestWatcher(t *testing.T) {
 						w.handler().OnDelete(obj)
 					}
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 			}
 			if name == "selected later" {
 				slices.Sort(got)

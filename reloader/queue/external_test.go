@@ -157,9 +157,7 @@ func TestOlderServer(t *testing.T) {
 // secretFile writes a file, or overwrites it.
 func secretFile(t *testing.T, path, content string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -173,9 +171,7 @@ func TestPasswordIsReadAgain(t *testing.T) {
 	port := s.Addr().(*net.TCPAddr).Port
 	q := open(t, Options{URL: s.ClientURL(), Login: Login{User: "reroll", PasswordFile: file}})
 	ctx := testContext(t)
-	if err := q.Put(ctx, []reloader.Hint{hint("before")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Put(ctx, []reloader.Hint{hint("before")}))
 	stopServer(s)
 	external(t, dir, port, accept("two"))
 	secretFile(t, file, "two\n")
@@ -210,15 +206,11 @@ func TestCredentials(t *testing.T) {
 // TestTLS reaches a server that asks for a client certificate.
 func TestTLS(t *testing.T) {
 	ca, err := pki.NewCA("nats")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	serverPair, serverErr := ca.Server("nats", "127.0.0.1")
 	clientPair, clientErr := ca.Client("reroll")
 	certificate, pairErr := tls.X509KeyPair(serverPair.CertPEM, serverPair.KeyPEM)
-	if err := errors.Join(serverErr, clientErr, pairErr); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(serverErr, clientErr, pairErr))
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca.CertPEM())
 	s := external(t, t.TempDir(), -1, func(o *server.Options) {

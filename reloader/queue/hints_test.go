@@ -19,9 +19,7 @@ import (
 func stored(t testing.TB, q *Queue, stream string) int {
 	t.Helper()
 	s, err := q.JS.Stream(testContext(t), stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return int(s.CachedInfo().State.Msgs)
 }
 
@@ -29,9 +27,7 @@ func stored(t testing.TB, q *Queue, stream string) int {
 func TestHints(t *testing.T) {
 	q := open(t, Options{})
 	for _, n := range []int{1, batchFrom - 1, batchFrom, maxBatch + 5} {
-		if err := q.Put(testContext(t), hints(n)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Put(testContext(t), hints(n)))
 	}
 	c := consume(t, q, acknowledge)
 	eventually(t, "everything is delivered", func() bool { return len(c.names()) == maxBatch+5 })
@@ -46,9 +42,7 @@ func TestHints(t *testing.T) {
 func TestUnacknowledgedHintsStay(t *testing.T) {
 	q := open(t, Options{})
 	all := hint("")
-	if err := q.Put(testContext(t), append(hints(3), all)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Put(testContext(t), append(hints(3), all)))
 	first := consume(t, q, func(d Delivery) {
 		if d.Hint().Config.Name == "config-1" {
 			d.Ack()
@@ -68,13 +62,9 @@ func TestUnacknowledgedHintsStay(t *testing.T) {
 func TestUnusableHints(t *testing.T) {
 	q := open(t, Options{})
 	bad := hint("UPPER")
-	if err := q.Put(testContext(t), []reloader.Hint{bad, hint("good")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Put(testContext(t), []reloader.Hint{bad, hint("good")}))
 	forged, err := hintMessage(reloader.Hint{Cluster: "red", Config: config("forged"), Verb: reloader.VerbUpdate, Time: epoch})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for subject, data := range map[string][]byte{"reroll.hint.blue.configmap.shop.x": []byte("?"), "reroll.hint.blue.configmap.shop.forged": forged.Data} {
 		if _, err := q.JS.Publish(testContext(t), subject, data); err != nil {
 			t.Fatal(err)
@@ -114,9 +104,7 @@ func TestFullStreamRefusesAndLosesNothing(t *testing.T) {
 // TestClosing: Close waits for handlers, and what comes after it is refused.
 func TestClosing(t *testing.T) {
 	q := open(t, Options{})
-	if err := q.Put(testContext(t), hints(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Put(testContext(t), hints(1)))
 	entered, leave := make(chan struct{}), make(chan struct{})
 	c := consume(t, q, func(Delivery) {
 		close(entered)
@@ -151,9 +139,7 @@ func TestClosing(t *testing.T) {
 // TestEmbeddedWaitsForTheDisk: whatever the operator's file says, the running server answers once a hint is on disk, and not only in the memory of the kernel.
 func TestEmbeddedWaitsForTheDisk(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "nats.conf")
-	if err := os.WriteFile(file, []byte("jetstream { sync_interval: 1h }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("jetstream { sync_interval: 1h }\n"), 0o600))
 	for _, o := range []Options{{}, {ConfigFile: file}} {
 		if running := open(t, o).embedded.server.JetStreamConfig(); !running.SyncAlways {
 			t.Errorf("with the file %q it runs with %+v", o.ConfigFile, running)

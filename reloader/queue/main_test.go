@@ -42,9 +42,7 @@ func open(t testing.TB, o Options) *Queue {
 		o.MaxStore = testStore
 	}
 	q, err := Open(testContext(t), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), waitTime)
 		defer cancel()
@@ -60,9 +58,7 @@ func external(t testing.TB, dir string, at int, adjust func(*server.Options)) *s
 	t.Helper()
 	if at == -1 {
 		free, err := port.Free(1) // to which it can come back
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		at = free[0]
 	}
 	o := &server.Options{Host: "127.0.0.1", Port: at, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir, JetStreamMaxStore: 1 << 30}
@@ -70,9 +66,7 @@ func external(t testing.TB, dir string, at int, adjust func(*server.Options)) *s
 		adjust(o)
 	}
 	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Start()
 	if !s.ReadyForConnections(waitTime) {
 		t.Fatal("the external server did not start")

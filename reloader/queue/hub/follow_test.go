@@ -23,9 +23,7 @@ func TestForward(t *testing.T) {
 	seen := follow(t, url)
 	q := local(t, t.TempDir())
 	appendChanges(t, q, "c1", 0, 600)
-	if err := q.PutWorkload(t.Context(), reloader.WorkloadRecord{Cluster: "c1", Workload: web, UpdatedAt: epoch}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.PutWorkload(t.Context(), reloader.WorkloadRecord{Cluster: "c1", Workload: web, UpdatedAt: epoch}))
 	_, end := member(t, q, url, "c1", "uid-1", hub.Following{})
 	member(t, q, url, "c1", "uid-1", hub.Following{})
 	seen.has(t, "c1", 0, 600)
@@ -39,12 +37,8 @@ func TestForward(t *testing.T) {
 		}
 		return nil
 	})
-	if err := q.DeleteWorkload(t.Context(), "c1", web); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Version: "v9", At: epoch}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.DeleteWorkload(t.Context(), "c1", web))
+	must(t, q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Version: "v9", At: epoch}))
 	seen.eventually(t, func() error {
 		if len(seen.workloads) > 0 || seen.statuses["c1"].Version != "v9" || time.Since(seen.statuses["c1"].StoredAt) > time.Minute {
 			return fmt.Errorf("%v %+v", seen.workloads, seen.statuses)
@@ -120,14 +114,10 @@ func TestFollow(t *testing.T) {
 func forge(t *testing.T, url string) {
 	t.Helper()
 	c, err := queue.Dial(natsserver.Login(t, url, "c3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.NATS.Close()
 	data, err := reloader.Encode(reloader.Copy{Owner: "c1", Target: "c2", Config: flags, Refused: "forged", At: epoch})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := c.JS.PublishMsg(t.Context(), &nats.Msg{Subject: "hub.reroll.copy.c3.c2.configmap.shop.flags.v2", Data: data}); err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +134,7 @@ func TestGaps(t *testing.T) {
 		if err == nil {
 			err = s.Purge(t.Context(), jetstream.WithPurgeSequence(before))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	appendChanges(t, q, "c1", 0, 5)
 	drop(3)
@@ -164,9 +152,7 @@ func TestGaps(t *testing.T) {
 		return nil
 	})
 	end()
-	if err := q.JS.DeleteStream(t.Context(), queue.HistoryStream); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.JS.DeleteStream(t.Context(), queue.HistoryStream))
 	closeQueue(t, q)
 	q = local(t, dir)
 	appendChanges(t, q, "c1", 10, 12)
@@ -186,9 +172,7 @@ func TestRemove(t *testing.T) {
 	admin := natsserver.Login(t, url, natsserver.HubUser)
 	seen, q := follow(t, url), local(t, t.TempDir())
 	appendChanges(t, q, "c1", 0, 3)
-	if err := q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Version: "v1", At: epoch}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.PutClusterStatus(t.Context(), reloader.ClusterStatus{Cluster: "c1", Version: "v1", At: epoch}))
 	_, end := member(t, q, url, "c1", "uid-1", hub.Following{})
 	seen.has(t, "c1", 0, 3)
 	seen.eventually(t, func() error {
@@ -201,9 +185,7 @@ func TestRemove(t *testing.T) {
 	appendChanges(t, other, "c1", 7, 9)
 	member(t, other, url, "c1", "uid-other", hub.Following{})
 	end()
-	if err := hub.Remove(t.Context(), admin, "c1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, hub.Remove(t.Context(), admin, "c1"))
 	seen.has(t, "c1", 7, 9)
 	seen.eventually(t, func() error {
 		if at := seen.positions["c1/HISTORY"]; seen.resets == 0 || len(seen.statuses) > 0 || at.UID != "uid-other" || len(at.Gaps) > 0 {

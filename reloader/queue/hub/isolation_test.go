@@ -33,14 +33,10 @@ func isolated(t *testing.T, url string) {
 	member(t, local(t, t.TempDir()), url, "c3", "uid-3", toC3.following(nothing))
 
 	c2, err := queue.Dial(natsserver.Login(t, url, "c2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(c2.NATS.Close)
 	heard, err := c2.NATS.SubscribeSync(">")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c1.Send(reloader.Copy{Owner: "c1", Target: "c3", Config: flags, Refused: confidential, At: epoch})
 	next(t, toC3.copies)
 	for {
@@ -116,13 +112,9 @@ func isolated(t *testing.T, url string) {
 func forgeByAnswers(t *testing.T, nc *nats.Conn) {
 	t.Helper()
 	for _, reply := range []string{"reroll.change.c1.configmap.shop.forged", "hub.reroll.change.c1.configmap.shop.forged"} {
-		if err := nc.PublishRequest("hub.get.HISTORY.reroll.at.c2.HISTORY", reply, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, nc.PublishRequest("hub.get.HISTORY.reroll.at.c2.HISTORY", reply, nil))
 	}
-	if err := nc.FlushTimeout(10 * time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, nc.FlushTimeout(10*time.Second))
 }
 
 // stored returns the last sequence of each stream of a hub.
@@ -130,9 +122,7 @@ func stored(t *testing.T, url string) (last [3]uint64) {
 	t.Helper()
 	for i, name := range hub.Streams {
 		info, err := streamOf(t, url, name).Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		last[i] = info.State.LastSeq
 	}
 	return last

@@ -29,9 +29,7 @@ var (
 func local(t *testing.T, dir string) *queue.Queue {
 	t.Helper()
 	q, err := queue.Open(t.Context(), queue.Options{StoreDir: dir, MaxStore: 64 << 20, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { closeQueue(t, q) })
 	return q
 }
@@ -73,9 +71,7 @@ func change(cluster string, n int) reloader.Change {
 func appendChanges(t *testing.T, q *queue.Queue, cluster string, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
-		if err := q.AppendChange(t.Context(), change(cluster, n)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.AppendChange(t.Context(), change(cluster, n)))
 	}
 }
 
@@ -94,9 +90,7 @@ func follow(t *testing.T, url string) *atHub {
 	o := natsserver.Login(t, url, natsserver.HubUser)
 	o.Streams, o.Logger = []string{queue.HistoryStream, queue.StateStream}, quiet
 	q, err := queue.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := &atHub{}
 	h.reset()
 	done := make(chan error, 1)
@@ -172,13 +166,16 @@ func (h *atHub) eventually(t *testing.T, check func() error) {
 func streamOf(t *testing.T, url, name string) jetstream.Stream {
 	t.Helper()
 	c, err := queue.Dial(natsserver.Login(t, url, natsserver.HubUser))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(c.NATS.Close)
 	s, err := c.JS.Stream(t.Context(), name)
+	must(t, err)
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
 }

@@ -20,9 +20,7 @@ func TestMain(m *testing.M) {
 func TestIsolationOnThree(t *testing.T) {
 	c := natsserver.StartHubCluster(t, "c1", "c2", "c3")
 	for _, stream := range hub.Streams {
-		if err := c.AskToStepDown(t.Context(), stream); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.AskToStepDown(t.Context(), stream))
 	}
 	isolated(t, c.URL)
 }
