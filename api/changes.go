@@ -71,7 +71,7 @@ func (a *server) listChanges(ctx context.Context, in *listChangesInput) (*listed
 			return a.records.Changes(from, limit, func(c *reloader.Change) bool {
 				return in.match(c) && s.reach.sees(c.Cluster, c.Config.Namespace) && in.outcome(c, func(change *reloader.Change) []*reloader.Reload { return a.reloadsIn(s, change) })
 			})
-		})
+		}, in.Cluster)
 	switch {
 	case err != nil:
 		return nil, err

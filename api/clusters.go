@@ -38,5 +38,5 @@ func (a *server) listClusters(ctx context.Context, in *listClustersInput) (*list
 			page.Items = append(page.Items, &v)
 		}
 		return page, nil
-	})
+	}, in.Name)
 }

@@ -25,20 +25,13 @@ type listed[V any] struct {
 	Body view.List[V]
 }
 
-// filter is what a listing is narrowed to.
-type filter interface {
-	// clusters are those that it names; empty names are none.
-	clusters() []string
-}
-
-func (f ChangeFilter) clusters() []string  { return []string{f.Cluster} }
-func (f ReloadFilter) clusters() []string  { return []string{f.Cluster} }
-func (f StateFilter) clusters() []string   { return []string{f.Cluster, f.ConfigCluster} }
-func (f ClusterFilter) clusters() []string { return []string{f.Name} }
-
-// listing answers with one page: read returns records from a position on, and show is how they are shown.
-func listing[R, V any](ctx context.Context, a *server, name string, paging Paging, f filter, show func(*R) V, read func(from string, limit int) (projection.Page[R], error)) (*listed[V], error) {
-	bound := binding(name, f)
+// listing answers with one page: read returns records from a position on, and show is how they are shown. Of the clusters that the filter names, empty
+// names are none.
+func listing[R, V any](
+	ctx context.Context, a *server, name string, paging Paging, filter any, show func(*R) V, read func(from string, limit int) (projection.Page[R], error),
+	clusters ...string,
+) (*listed[V], error) {
+	bound := binding(name, filter)
 	from, err := openCursor(paging.Continue, bound)
 	if err != nil {
 		return nil, cursorProblem(err)
@@ -52,7 +45,7 @@ func listing[R, V any](ctx context.Context, a *server, name string, paging Pagin
 	if err != nil {
 		return nil, cursorProblem(err)
 	}
-	list := view.List[V]{Items: make([]V, 0, len(page.Items)), Warnings: a.warnings(ctx, f.clusters()...)}
+	list := view.List[V]{Items: make([]V, 0, len(page.Items)), Warnings: a.warnings(ctx, clusters...)}
 	for _, item := range page.Items {
 		list.Items = append(list.Items, show(item))
 	}
@@ -65,8 +58,8 @@ func listing[R, V any](ctx context.Context, a *server, name string, paging Pagin
 var errForeignCursor = errors.New("the cursor belongs to another listing or to other filters")
 
 // binding fingerprints a listing and its filters: a cursor is good for these alone.
-func binding(listing string, f filter) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %#v", listing, f)) // %#v quotes strings, so no two filters look alike
+func binding(listing string, filter any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %#v", listing, filter)) // %#v quotes strings, so no two filters look alike
 	return string(sum[:8])
 }
 

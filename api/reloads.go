@@ -50,7 +50,7 @@ func (a *server) listReloads(ctx context.Context, in *listReloadsInput) (*listed
 	return listing(ctx, a, "reloads", in.Paging, in.ReloadFilter, func(r *reloader.Reload) reloader.Reload { return *r },
 		func(from string, limit int) (projection.Page[reloader.Reload], error) {
 			return a.records.Reloads(from, limit, func(r *reloader.Reload) bool { return in.match(r) && sight.sees(r.Cluster, r.Workload.Namespace) })
-		})
+		}, in.Cluster)
 }
 
 type getReloadInput struct {

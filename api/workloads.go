@@ -93,7 +93,7 @@ func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*li
 	return listing(ctx, a, "workloads", in.Paging, in.StateFilter, show,
 		func(from string, limit int) (projection.Page[reloader.WorkloadRecord], error) {
 			return a.records.Workloads(from, limit, match)
-		})
+		}, in.Cluster, in.ConfigCluster)
 }
 
 // WorkloadPath names one workload.
