@@ -122,19 +122,25 @@ func (m *Member) sendAll(ctx context.Context, c *queue.Conn) error {
 	return nil
 }
 
-// asked is what an owner was asked, and when.
-type asked struct {
-	want reloader.Want
-	at   time.Time
-}
-
 // ask tells owners what is followed, until ctx ends.
 func (m *Member) ask(ctx context.Context, c *queue.Conn, followed func() []reloader.Follow) error {
-	told := map[string]asked{}
+	told, toldAll := map[string]reloader.Want{}, time.Time{}
 	return queue.Retry(ctx, m.Logger, "the owners of followed configs cannot be asked; trying again", func() error {
 		for {
-			if err := m.tell(ctx, c, told, m.wants(followed(), told)); err != nil {
-				return err
+			again, began := time.Since(toldAll) >= wantInterval, time.Now()
+			for owner, w := range m.wants(followed(), told) {
+				if w.Equal(told[owner]) && !again {
+					continue
+				}
+				if err := put(ctx, c, wantSubject(w), w); err != nil {
+					return fmt.Errorf("ask %s for what is followed: %w", owner, err)
+				}
+				if told[owner] = w; len(w.Configs) == 0 {
+					delete(told, owner)
+				}
+			}
+			if again {
+				toldAll = began
 			}
 			if !queue.Pause(ctx, followInterval) {
 				return ctx.Err()
@@ -144,7 +150,7 @@ func (m *Member) ask(ctx context.Context, c *queue.Conn, followed func() []reloa
 }
 
 // wants returns what each owner is asked for; nothing, if its configs are no longer followed.
-func (m *Member) wants(followed []reloader.Follow, told map[string]asked) map[string]reloader.Want {
+func (m *Member) wants(followed []reloader.Follow, told map[string]reloader.Want) map[string]reloader.Want {
 	wants := map[string]reloader.Want{}
 	for owner := range told {
 		wants[owner] = reloader.Want{Owner: owner, Target: m.Cluster}
@@ -157,22 +163,6 @@ func (m *Member) wants(followed []reloader.Follow, told map[string]asked) map[st
 		wants[w.Owner] = w
 	}
 	return wants
-}
-
-func (m *Member) tell(ctx context.Context, c *queue.Conn, told map[string]asked, wants map[string]reloader.Want) error {
-	for owner, w := range wants {
-		was := told[owner]
-		if w.Equal(was.want) && time.Since(was.at) < wantInterval {
-			continue
-		}
-		if err := put(ctx, c, wantSubject(w), w); err != nil {
-			return fmt.Errorf("ask %s for what is followed: %w", owner, err)
-		}
-		if told[owner] = (asked{w, time.Now()}); len(w.Configs) == 0 {
-			delete(told, owner)
-		}
-	}
-	return nil
 }
 
 // put stores a record at the hub.
