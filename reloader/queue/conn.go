@@ -153,11 +153,6 @@ func (c *Conn) Close(ctx context.Context) error {
 	if err := c.NATS.Drain(); err != nil {
 		c.NATS.Close() // without a server there is nothing to flush to
 	}
-	select {
-	case <-c.closed:
-		return nil
-	case <-ctx.Done():
-		c.NATS.Close()
-		return fmt.Errorf("close connection to NATS: %w", ctx.Err())
-	}
+	defer c.NATS.Close() // if ctx ends first
+	return await(ctx, c.closed, "close connection to NATS")
 }

@@ -134,12 +134,10 @@ func (e *embedded) stop(ctx context.Context) error {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()
 	}()
-	select {
-	case <-stopped:
-		return e.lock.Close()
-	case <-ctx.Done():
-		return fmt.Errorf("stop embedded NATS: %w", ctx.Err())
+	if err := await(ctx, stopped, "stop embedded NATS"); err != nil {
+		return err
 	}
+	return e.lock.Close()
 }
 
 // stuckTime is for how long the embedded server may be unhealthy.

@@ -48,10 +48,10 @@ func (q *Queue) Follow(ctx context.Context, to Follower) error {
 	}
 	defer leave()
 	for {
-		f := &following{q: q, to: to, behind: 2, begun: make(chan struct{})}
 		all, reading := errgroup.WithContext(ctx)
+		f := &following{q: q, to: to, behind: 2}
+		f.begun = func() { all.Go(func() error { return f.stream(reading, HistoryStream) }) }
 		all.Go(func() error { return f.stream(reading, StateStream) })
-		all.Go(func() error { return f.stream(reading, HistoryStream) })
 		if err := all.Wait(); !errors.Is(err, errReset) {
 			return ended(ctx)
 		}
@@ -71,20 +71,13 @@ type following struct {
 	mu sync.Mutex // guards the calls of to, and behind
 	// behind is how many streams have not caught up.
 	behind int
-	// begun is closed when the reading of STATE has begun. HISTORY follows: a cluster that is removed later is noted in what is still to be read.
-	begun chan struct{}
+	// begun begins to read HISTORY once the reading of STATE has begun: a cluster that is removed later is noted in what is still to be read.
+	begun func()
 }
 
 // stream reads one stream, and continues after the last message whenever it is interrupted.
 func (f *following) stream(ctx context.Context, name string) error {
 	s := &followed{following: f, name: name}
-	if name == HistoryStream {
-		select {
-		case <-f.begun:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 	return Retry(ctx, f.q.log.With("stream", name), "reading was interrupted; it continues", func() error { return s.session(ctx) })
 }
 
@@ -108,7 +101,7 @@ func (s *followed) session(ctx context.Context) error {
 	switch {
 	case s.created.IsZero():
 		if s.created, s.stored = t.Created, t.Last; s.name == StateStream {
-			close(s.begun)
+			s.begun()
 		}
 	case !s.created.Equal(t.Created) || t.Last < s.after:
 		return errReset

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -47,6 +48,24 @@ func hintMessage(h reloader.Hint) (*nats.Msg, error) {
 		return nil, err
 	}
 	return MessageOf(subject, h)
+}
+
+// Delivery is a hint that is delivered again unless Ack is called within one minute. The methods may be called from any goroutine, also after the
+// handler has returned.
+type Delivery struct {
+	hint reloader.Hint
+	msg  jetstream.Msg
+	log  *slog.Logger
+}
+
+// Hint returns what is delivered.
+func (d Delivery) Hint() reloader.Hint { return d.hint }
+
+// Ack removes the hint from the stream. An acknowledgement can get lost; then the hint comes again.
+func (d Delivery) Ack() {
+	if err := d.msg.Ack(); err != nil {
+		d.log.Warn("could not acknowledge a hint; it will come again", "config", d.hint.Config.String(), "error", err)
+	}
 }
 
 // ConsumeHints delivers every stored hint of cluster that is not acknowledged, and then each new one, to handle. It returns nil when ctx ends,

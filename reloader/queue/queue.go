@@ -117,11 +117,16 @@ func (q *Queue) waitForUsers(ctx context.Context) error {
 		defer close(over)
 		q.users.Wait()
 	}()
+	return await(ctx, over, "wait for handlers")
+}
+
+// await returns when done is closed. If ctx ends first, the error says what was not done.
+func await(ctx context.Context, done <-chan struct{}, what string) error {
 	select {
-	case <-over:
+	case <-done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for handlers: %w", ctx.Err())
+		return fmt.Errorf("%s: %w", what, ctx.Err())
 	}
 }
 

@@ -53,12 +53,7 @@ func (r *recorder) put(ctx context.Context, m *nats.Msg) error {
 // close refuses further calls and waits for those under way.
 func (r *recorder) close(ctx context.Context) error {
 	close(r.quit)
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("store what was accepted for %s: %w", r.stream, ctx.Err())
-	}
+	return await(ctx, r.done, "store what was accepted for "+r.stream)
 }
 
 func (r *recorder) run() {
