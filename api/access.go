@@ -43,9 +43,6 @@ const (
 	resourceClusters  = "clusters"
 )
 
-// need is the right to get an answer: a verb on a resource, in the place of the request.
-type need struct{ verb, resource string }
-
 // placed is the parameters of a request that looks at one namespace, or at all if it is empty; and at one object, unless name is empty.
 type placed interface {
 	place() (namespace, name string)
@@ -59,16 +56,17 @@ func (f *ClusterFilter) place() (namespace, name string)  { return "", "" }
 func (in *getStatsInput) place() (namespace, name string) { return in.Namespace, "" }
 func (p *WorkloadPath) place() (namespace, name string)   { return p.Namespace, p.Name }
 
-// inPlace returns handle for those who may do all that is needed where the request looks.
+// inPlace returns handle for those who may do all that is needed where the request looks. The place of the needs is that of the request.
 func inPlace[I any, P interface {
 	*I
 	placed
-}, O any](a *server, handle func(context.Context, *I) (*O, error), needs ...need,
+}, O any](a *server, handle func(context.Context, *I) (*O, error), needs ...Deed,
 ) func(context.Context, *I) (*O, error) {
 	return func(ctx context.Context, in *I) (*O, error) {
 		namespace, name := P(in).place()
-		for _, n := range needs {
-			if err := a.permit(ctx, Deed{Verb: n.verb, Resource: n.resource, Namespace: namespace, Name: name}); err != nil {
+		for _, d := range needs {
+			d.Namespace, d.Name = namespace, name
+			if err := a.permit(ctx, d); err != nil {
 				return nil, err
 			}
 		}

@@ -133,17 +133,6 @@ func (a *server) sees(ctx context.Context, d Deed) bool {
 	return err == nil && allowed
 }
 
-// permitKnown is permit for a record that was asked for by its ID alone. d has no namespace if there is no such record: who may not look
-// everywhere gets the same answer for a record that is not there as for one that is none of their business.
-func (a *server) permitKnown(ctx context.Context, d Deed) error {
-	err := a.permit(ctx, d)
-	var problem huma.StatusError
-	if errors.As(err, &problem) && problem.GetStatus() == http.StatusForbidden {
-		return huma.Error403Forbidden("There is no such record, or you may not " + d.Verb + " " + d.Resource + " of the group reroll.dev in its namespace.")
-	}
-	return err
-}
-
 // refusal says who may not do d, and what would help.
 func (d Deed) refusal(user string) string {
 	what := user + " may not " + d.Verb + " " + d.Resource + " of the group reroll.dev"

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -136,7 +138,8 @@ func (a *server) getChange(ctx context.Context, in *getChangeInput) (*changeOutp
 	return &changeOutput{Body: a.changeRow(s, c)}, s.fault
 }
 
-// oneNamed returns the record of a resource with the requested ID: that of a cluster or, if none is named, the only one. Of says where a record is.
+// oneNamed returns the record of a resource with the requested ID: that of a cluster or, if none is named, the only one. Of says where a record is. Who may
+// not look everywhere gets the same answer for a record that is not there as for one that is none of their business.
 func oneNamed[T any](ctx context.Context, a *server, resource, cluster string, named []*T, of func(*T) (cluster, namespace string)) (*T, error) {
 	reach, deed, what := a.reach(ctx), Deed{Verb: "get", Resource: resource}, strings.TrimSuffix(resource, "s")
 	named = slices.DeleteFunc(named, func(r *T) bool {
@@ -146,10 +149,13 @@ func oneNamed[T any](ctx context.Context, a *server, resource, cluster string, n
 	if len(named) == 1 {
 		_, deed.Namespace = of(named[0])
 	}
-	if err := a.permitKnown(ctx, deed); err != nil {
-		return nil, err
-	}
+	err := a.permit(ctx, deed)
+	var problem huma.StatusError
 	switch {
+	case errors.As(err, &problem) && problem.GetStatus() == http.StatusForbidden:
+		return nil, huma.Error403Forbidden("There is no such record, or you may not get " + resource + " of the group reroll.dev in its namespace.")
+	case err != nil:
+		return nil, err
 	case len(named) == 1:
 		return named[0], nil
 	case len(named) > 1:

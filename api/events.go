@@ -61,7 +61,8 @@ func (a *server) streamEvents(ctx context.Context, in *EventFilter) (*huma.Strea
 		defer watch.End()
 		span, cancel := a.streamSpan(ctx.Context())
 		defer cancel()
-		nudge(span, ctx.BodyWriter(), watch)
+		w, _ := ctx.BodyWriter().(http.ResponseWriter) // as every one that a server has
+		nudge(span, w, watch)
 	}}, nil
 }
 
@@ -87,7 +88,7 @@ func (a *server) streamSpan(ctx context.Context) (context.Context, context.Cance
 
 // nudge writes an event for everything at once, and then one whenever something has changed, until ctx or the server ends, or the reader takes
 // nothing any more. Anyone who opens a stream has therefore nothing to ask beforehand.
-func nudge(ctx context.Context, w io.Writer, watch *projection.Watch) {
+func nudge(ctx context.Context, w http.ResponseWriter, watch *projection.Watch) {
 	err := writeEvent(w, Changed{projection.Topics})
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -110,7 +111,7 @@ func nudge(ctx context.Context, w io.Writer, watch *projection.Watch) {
 	}
 }
 
-func writeEvent(w io.Writer, c Changed) error {
+func writeEvent(w http.ResponseWriter, c Changed) error {
 	data, err := json.Marshal(c)
 	if err != nil {
 		return err
@@ -120,13 +121,8 @@ func writeEvent(w io.Writer, c Changed) error {
 
 // writeLine writes to a stream. Each write has a time limit of its own: the server's would end every stream, and without one a client that reads
 // nothing would be kept for ever.
-func writeLine(w io.Writer, text string) error {
-	writer, ok := w.(http.ResponseWriter)
-	if !ok {
-		_, err := io.WriteString(w, text)
-		return err
-	}
-	control := http.NewResponseController(writer)
+func writeLine(w http.ResponseWriter, text string) error {
+	control := http.NewResponseController(w)
 	if err := control.SetWriteDeadline(time.Now().Add(eventWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}

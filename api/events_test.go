@@ -24,10 +24,13 @@ import (
 
 // written is what was written to a stream.
 type written struct {
+	http.ResponseWriter
 	mu   sync.Mutex
 	text strings.Builder
 	err  error
 }
+
+func (w *written) FlushError() error { return nil }
 
 func (w *written) Write(data []byte) (int, error) {
 	w.mu.Lock()

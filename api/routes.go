@@ -36,16 +36,16 @@ Reasons are a closed list:
 //go:embed docs.html
 var docsHTML []byte
 
-// The rights for the answers of routes.
+// What those who ask must be allowed to do.
 var (
-	listChanges    = need{"list", resourceChanges}
-	watchChanges   = need{"watch", resourceChanges}
-	listReloads    = need{"list", resourceReloads}
-	watchReloads   = need{"watch", resourceReloads}
-	listWorkloads  = need{"list", resourceWorkloads}
-	getWorkloads   = need{"get", resourceWorkloads}
-	watchWorkloads = need{"watch", resourceWorkloads}
-	listClusters   = need{"list", resourceClusters}
+	listChanges    = Deed{Verb: "list", Resource: resourceChanges}
+	watchChanges   = Deed{Verb: "watch", Resource: resourceChanges}
+	listReloads    = Deed{Verb: "list", Resource: resourceReloads}
+	watchReloads   = Deed{Verb: "watch", Resource: resourceReloads}
+	listWorkloads  = Deed{Verb: "list", Resource: resourceWorkloads}
+	getWorkloads   = Deed{Verb: "get", Resource: resourceWorkloads}
+	watchWorkloads = Deed{Verb: "watch", Resource: resourceWorkloads}
+	listClusters   = Deed{Verb: "list", Resource: resourceClusters}
 )
 
 // mount registers every route of the API on router, and returns what describes them.

@@ -65,7 +65,7 @@ func (a *server) doubts(ctx context.Context, clusters []*projection.ClusterState
 	if more > 0 {
 		found = append(found, fmt.Sprintf("The records of %d more clusters may be out of date.", more))
 	}
-	if len(found) > 0 && !a.sees(ctx, Deed{Verb: listClusters.verb, Resource: listClusters.resource}) {
+	if len(found) > 0 && !a.sees(ctx, listClusters) {
 		found, hidden = nil, true
 	}
 	if hidden {
@@ -87,12 +87,13 @@ type sight struct {
 }
 
 // sightFrom returns the sight of those who were let to ask about a namespace; empty is all of them.
-func (a *server) sightFrom(ctx context.Context, namespace string, n need) *sight {
+func (a *server) sightFrom(ctx context.Context, namespace string, needed Deed) *sight {
 	return &sight{
 		reach: a.reach(ctx),
 		seen:  map[string]bool{namespace: true},
 		may: func(other string) (bool, error) {
-			return a.may(ctx, Deed{Verb: n.verb, Resource: n.resource, Namespace: other})
+			needed.Namespace = other
+			return a.may(ctx, needed)
 		},
 	}
 }

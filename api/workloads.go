@@ -65,17 +65,10 @@ func (f *StateFilter) matchRestarts(w *reloader.WorkloadRecord) bool {
 	return !f.Restarts || slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool { return e.Restarts != "" })
 }
 
-// clusterOf returns what looks up the cluster of a workload, once for each cluster.
-func (a *server) clusterOf() func(w *reloader.WorkloadRecord) *projection.ClusterState {
-	known := map[string]*projection.ClusterState{}
-	return func(w *reloader.WorkloadRecord) *projection.ClusterState {
-		c, ok := known[w.Cluster]
-		if !ok {
-			c, _ = a.records.Cluster(w.Cluster)
-			known[w.Cluster] = c
-		}
-		return c
-	}
+// judged returns a workload with how it stands at a time.
+func (a *server) judged(w *reloader.WorkloadRecord, now time.Time) view.Workload {
+	c, _ := a.records.Cluster(w.Cluster)
+	return view.FromWorkload(w, c, now)
 }
 
 type listWorkloadsInput struct {
@@ -84,11 +77,11 @@ type listWorkloadsInput struct {
 }
 
 func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*listed[view.Workload], error) {
-	now, clusterOf, sight := time.Now(), a.clusterOf(), a.reach(ctx)
-	show := func(w *reloader.WorkloadRecord) view.Workload { return view.FromWorkload(w, clusterOf(w), now) }
+	now, sight := time.Now(), a.reach(ctx)
+	show := func(w *reloader.WorkloadRecord) view.Workload { return a.judged(w, now) }
 	match := func(w *reloader.WorkloadRecord) bool {
 		narrowed := in.State != "" || in.Unsettled
-		return in.WorkloadFilter.match(w) && in.matchRestarts(w) && sight.sees(w.Cluster, w.Workload.Namespace) && (!narrowed || in.StateFilter.match(verdict.Judge(view.CaseOf(w, clusterOf(w), now))))
+		return in.WorkloadFilter.match(w) && in.matchRestarts(w) && sight.sees(w.Cluster, w.Workload.Namespace) && (!narrowed || in.StateFilter.match(a.judged(w, now).Verdict))
 	}
 	return listing(ctx, a, "workloads", in.Paging, in.StateFilter, show,
 		func(from string, limit int) (projection.Page[reloader.WorkloadRecord], error) {

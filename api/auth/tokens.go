@@ -44,29 +44,20 @@ type tokens struct {
 }
 
 func newTokens(o Options) (*tokens, error) {
-	known, err := newReviewer(o, reviewQPS, reviewBurst)
+	known, err := connect(o.API, reviewQPS, reviewBurst)
 	if err != nil {
 		return nil, err
 	}
-	strangers, err := newReviewer(o, strangerQPS, strangerBurst)
+	strangers, err := connect(o.API, strangerQPS, strangerBurst)
 	if err != nil {
 		return nil, err
 	}
 	return &tokens{
-		known: tokencache.New(known, false, remembered, remembered), strangers: strangers,
+		known: tokencache.New(reviewer{known, o.Audiences}, false, remembered, remembered), strangers: reviewer{strangers, o.Audiences},
 		accepted: cache.NewLRUExpireCache(maxTokens), refused: cache.NewLRUExpireCache(maxTokens),
 		failures: clients.NewRates(failureRate, failureBurst), turns: clients.NewTurns(strangersOfAddress),
 		inFlight: semaphore.NewWeighted(strangersAtOnce),
 	}, nil
-}
-
-// newReviewer returns what sends TokenReviews at a rate of its own.
-func newReviewer(o Options, qps float32, burst int) (authenticator.Token, error) {
-	client, err := connect(o.API, qps, burst)
-	if err != nil {
-		return nil, err
-	}
-	return reviewer{client, o.Audiences}, nil
 }
 
 // AuthenticateToken returns whose token it is; ok is false if it is none.
