@@ -11,11 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/reroll-dev/reroll/api/projection"
 	"github.com/reroll-dev/reroll/api/view"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -239,9 +237,7 @@ func TestSelf(t *testing.T) {
 	f.guard(t, door{allowed: nothing})
 	var self view.Self
 	must(t, json.Unmarshal(f.as(t, "alice", http.MethodGet, "/api/v1/self", "").Body.Bytes(), &self))
-	if diff := cmp.Diff(view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Version: "v1.2.3"}, self); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "self", view.Self{Authenticated: true, User: "alice", Groups: []string{"staff"}, Version: "v1.2.3"}, self)
 }
 
 // TestNoAnswerIsNoYes: while the API server cannot be asked nobody gets in.
@@ -285,17 +281,4 @@ func TestPagesOfOtherOriginsPostNothing(t *testing.T) {
 		t.Errorf("%d: %s", w.Code, w.Body)
 	}
 	f.deniedOnce(t, deniedCrossOrigin)
-}
-
-func TestStreamShowsClustersToThoseWhoMaySeeThem(t *testing.T) {
-	for name, allowed := range map[string]func(User, Deed) (bool, error){"may": everything, "may not": inShop} {
-		t.Run(name, func(t *testing.T) {
-			records := projection.New(projection.Limits{})
-			a := &server{records: records, access: door{allowed: allowed}, denied: newDenied(), cluster: "local", logger: slog.New(slog.DiscardHandler)}
-			ctx := context.WithValue(t.Context(), userKey{}, User{Name: "alice"})
-			if got := a.interest(ctx, EventFilter{})(projection.TopicClusters, "local", ""); got != (name == "may") {
-				t.Errorf("sees clusters: %t", got)
-			}
-		})
-	}
 }

@@ -127,13 +127,7 @@ var readContract = sync.OnceValues(func() (*contract.Contract, error) {
 // list sends a GET that must succeed and returns the page.
 func list[V any](t testing.TB, f *fixture, target string) view.List[V] {
 	t.Helper()
-	w := f.get(t, target)
-	if w.Code != http.StatusOK {
-		t.Fatalf("GET %s: %d %s", target, w.Code, w.Body)
-	}
-	var page view.List[V]
-	must(t, json.Unmarshal(w.Body.Bytes(), &page))
-	return page
+	return get1[view.List[V]](t, f, target)
 }
 
 func aChange(n int) reloader.Change {

@@ -86,9 +86,7 @@ func TestChangesTellClustersApart(t *testing.T) {
 	for _, r := range row.Reloads {
 		got = append(got, "rolled "+r.Cluster+"/"+r.Workload.Name)
 	}
-	if diff := cmp.Diff([]string{"waits hub/gate", "waits c2/proxy", "waits c3/proxy", "rolled c2/cart", "rolled c3/cart"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "what waits and what rolled", []string{"waits hub/gate", "waits c2/proxy", "waits c3/proxy", "rolled c2/cart", "rolled c3/cart"}, got)
 }
 
 // TestExplainTellsConfigsOfOneNameApart: a workload may ask for configs of the same kind and name in several namespaces and clusters.
@@ -120,9 +118,7 @@ func TestExplainTellsConfigsOfOneNameApart(t *testing.T) {
 			for _, x := range get1[view.Explained](t, f, path+tc.query).Explanations {
 				got = append(got, fmt.Sprintf("%s/%s %s", x.Config.Cluster, x.Config.Namespace, x.State))
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			same(t, "explained", tc.want, got)
 		})
 	}
 	held := get1[view.Explained](t, f, path+one+"&configNamespace=shared&configCluster=hub").Explanations[0]

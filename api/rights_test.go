@@ -195,6 +195,17 @@ func TestEventsRespectRights(t *testing.T) {
 	}
 }
 
+// TestEventsAboutClusters: without rights of the API's own, a stream tells of news about clusters those who may watch them.
+func TestEventsAboutClusters(t *testing.T) {
+	for name, allowed := range map[string]func(User, Deed) (bool, error){"may": everything, "may not": inShop} {
+		a := &server{records: projection.New(projection.Limits{}), access: door{allowed: allowed}, cluster: "local"}
+		ctx := context.WithValue(t.Context(), userKey{}, User{Name: "alice"})
+		if got := a.interest(ctx, EventFilter{})(projection.TopicClusters, "local", ""); got != (name == "may") {
+			t.Errorf("%s see clusters: %t", name, got)
+		}
+	}
+}
+
 // TestWithoutALineNothingIsShown: rights on the API server next to a hub count for no other cluster, also for one with the name of that one.
 func TestWithoutALineNothingIsShown(t *testing.T) {
 	hubClusters = append(hubClusters, "local")

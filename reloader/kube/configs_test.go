@@ -44,9 +44,7 @@ func TestMetaOf(t *testing.T) {
 			"wanted": "yes", corev1.LastAppliedConfigAnnotation: "the whole content",
 		}})
 		want := live.Meta{UID: "u", ResourceVersion: "7", Labels: test.labels, Annotations: map[string]string{"wanted": "yes"}, Unselected: test.want}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		same(t, name, want, got)
 	}
 }
 
@@ -129,9 +127,7 @@ func TestKindOfTheTableAlone(t *testing.T) {
 		UID: "u", ResourceVersion: "7", Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"wanted": "yes"},
 		DataManager: "kubectl", DataWritten: noon, Written: noon.Add(5 * time.Second),
 	}
-	if diff := cmp.Diff(want, obj.Meta); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
-	}
+	same(t, "metadata", want, obj.Meta)
 	got := map[string]string{}
 	obj.Content.Each(func(_ digest.Section, key string, value []byte) { got[key] = string(value) })
 	if diff := cmp.Diff(map[string]string{"spec.level": `"debug"`, "spec.limits": `{"a":1,"b":2}`, "rules": `["x"]`}, got); diff != "" || obj.Content.Config() != config {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
@@ -96,9 +95,7 @@ func TestEventsOf(t *testing.T) {
 			for _, e := range eventsOf(web(), test.reload) {
 				got = append(got, told{e.Type, e.Reason, e.Source.Component, e.Message})
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-			}
+			same(t, test.reason, test.want, got)
 		})
 	}
 }

@@ -42,12 +42,8 @@ func TestCleaned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			live := object(t, test.live)
 			before := live.DeepCopy()
-			if diff := cmp.Diff(object(t, test.want).Object, cleaned(live).Object); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-			}
-			if diff := cmp.Diff(before.Object, live.Object); diff != "" {
-				t.Errorf("the live object was changed (-want +got):\n%s", diff)
-			}
+			same(t, test.reason, object(t, test.want).Object, cleaned(live).Object)
+			same(t, "the live object was changed", before.Object, live.Object)
 		})
 	}
 }

@@ -101,12 +101,8 @@ func TestProviderClassIsReadFromItsPodStatuses(t *testing.T) {
 		UID: "class", ResourceVersion: ".5", Annotations: map[string]string{"wanted": "yes"},
 		DataManager: "secrets-store-csi-driver", DataWritten: noon.Add(5 * time.Second),
 	}
-	if diff := cmp.Diff(want, obj.Meta); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"db": "v2", "key": "v1"}, entries(obj.Content)); diff != "" {
-		t.Errorf("content (-want +got):\n%s", diff)
-	}
+	same(t, "metadata", want, obj.Meta)
+	same(t, "content", map[string]string{"db": "v2", "key": "v1"}, entries(obj.Content))
 	meta, err := s.Meta(t.Context(), vault)
 	if diff := cmp.Diff(want, meta); diff != "" || err != nil {
 		t.Errorf("metadata alone: %v (-want +got):\n%s", err, diff)
@@ -155,9 +151,7 @@ func TestProviderClassWithoutOneOfItsParts(t *testing.T) {
 				t.Fatalf("%+v, %v: %s", got, err, test.reason)
 			}
 			got.DataManager, got.DataWritten = "", time.Time{}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-			}
+			same(t, test.reason, test.want, got)
 		})
 	}
 }

@@ -95,9 +95,7 @@ func TestWatcher(t *testing.T) {
 			if name == "selected later" {
 				slices.Sort(got)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
+			same(t, c.reason, c.want, got)
 		})
 	}
 }
@@ -153,9 +151,7 @@ func TestBehind(t *testing.T) {
 			if tc.known != "" {
 				w.handled[ref] = tc.known
 			}
-			if diff := cmp.Diff(tc.want, w.behind(tc.now)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			same(t, tc.reason, tc.want, w.behind(tc.now))
 		})
 	}
 }
