@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -263,7 +264,7 @@ func TestNoAnswerIsNoYes(t *testing.T) {
 func (f *fixture) deniedOnce(t *testing.T, reason string) {
 	t.Helper()
 	want := "# HELP reroll_api_denied_total " + deniedHelp + "\n# TYPE reroll_api_denied_total counter\n"
-	for _, r := range []string{deniedCrossOrigin, deniedForbidden, deniedForeignHost, deniedTooManyFailures, deniedUnauthenticated, deniedUnavailable} {
+	for _, r := range slices.Sorted(slices.Values(deniedReasons)) {
 		want += `reroll_api_denied_total{reason="` + r + `"} ` + map[bool]string{true: "1", false: "0"}[r == reason] + "\n"
 	}
 	if err := testutil.GatherAndCompare(f.metrics, strings.NewReader(want), "reroll_api_denied_total"); err != nil {

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -55,23 +53,15 @@ type server struct {
 	logger  *slog.Logger
 }
 
-// New returns the handler of the whole API. It fails if an option is missing or its metrics are registered already.
+// New returns the handler of the whole API. A registerer takes the metrics of one.
 func New(o Options) (http.Handler, error) {
-	if o.Records == nil || o.Logger == nil || o.Metrics == nil {
-		return nil, errors.New("api: Records, Logger and Metrics are required")
-	}
 	if len(o.Rights) > 0 && o.Access == nil {
 		return nil, errNoRights
 	}
-	m, err := newMetrics(o.Metrics)
-	if err != nil {
-		return nil, err
-	}
+	m := newMetrics(o.Metrics)
+	o.Metrics.MustRegister(clusterMetrics{o.Records})
 	if o.RequestRate == 0 {
 		o.RequestRate = DefaultRequestRate
-	}
-	if err := o.Metrics.Register(clusterMetrics{o.Records}); err != nil {
-		return nil, fmt.Errorf("register metrics of clusters: %w", err)
 	}
 	router := newRouter(m, o)
 	document, err := document(mount(router, &server{

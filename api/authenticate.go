@@ -25,17 +25,8 @@ const deniedHelp = "Requests to the API that were denied, by reason: Unauthentic
 	"CrossOrigin, ForeignHost (a name that may be anybody's), TooManyFailures (an address whose tokens were refused too often), " +
 	"or Unavailable (the API server did not say who it is or what they may do)."
 
-// newDenied returns the counter of denied requests, with a series for every reason from the start.
-func newDenied() *prometheus.CounterVec {
-	denied := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "reroll_api_denied_total",
-		Help: deniedHelp,
-	}, []string{"reason"})
-	for _, reason := range []string{deniedUnauthenticated, deniedForbidden, deniedCrossOrigin, deniedForeignHost, deniedTooManyFailures, deniedUnavailable} {
-		denied.WithLabelValues(reason)
-	}
-	return denied
-}
+// deniedReasons are all of them.
+var deniedReasons = []string{deniedUnauthenticated, deniedForbidden, deniedCrossOrigin, deniedForeignHost, deniedTooManyFailures, deniedUnavailable}
 
 type userKey struct{}
 

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // metrics counts and times requests by the pattern of their route, so that no client can make up label values.
@@ -21,13 +21,14 @@ type metrics struct {
 	streams  prometheus.Gauge
 }
 
-func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+func newMetrics(r prometheus.Registerer) *metrics {
+	to := promauto.With(r)
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+		requests: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "reroll_api_requests_total",
 			Help: "Requests to the API, by the pattern of their route and the status of the answer.",
 		}, []string{"route", "code"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: to.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                            "reroll_api_request_duration_seconds",
 			Help:                            "How long requests to the API took, by the pattern of their route.",
 			Buckets:                         []float64{.001, .005, .025, .1, .5, 2.5},
@@ -35,17 +36,13 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			NativeHistogramMaxBucketNumber:  100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"route"}),
-		denied: newDenied(),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "reroll_api_streams", Help: "Streams of events that are open.",
-		}),
+		denied:  to.NewCounterVec(prometheus.CounterOpts{Name: "reroll_api_denied_total", Help: deniedHelp}, []string{"reason"}),
+		streams: to.NewGauge(prometheus.GaugeOpts{Name: "reroll_api_streams", Help: "Streams of events that are open."}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.denied, m.streams} {
-		if err := registerer.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of the API: %w", err)
-		}
+	for _, reason := range deniedReasons {
+		m.denied.WithLabelValues(reason)
 	}
-	return m, nil
+	return m
 }
 
 // observe counts, times and logs every request.

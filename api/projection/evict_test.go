@@ -23,13 +23,9 @@ func clustersOf(t *testing.T, p *Projection) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	changes, err := p.Changes("", 1000, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	reloads, err := p.Reloads("", 1000, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range changes.Items {
 		counts["changes of "+c.Cluster]++
 	}
@@ -154,13 +150,9 @@ func TestFiguresAreThoseOfWhatIsKept(t *testing.T) {
 		p.AddReload(seq+1000, r)
 	}
 	changes, err := p.Changes("", 100, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	reloads, err := p.Reloads("", 100, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []Figure
 	for _, c := range changes.Items {
 		want = slices.Insert(want, 0, figureOfChange(c))

@@ -40,9 +40,7 @@ func listed(t *testing.T, p *Projection, most int) []*reloader.WorkloadRecord {
 func listing(t *testing.T, p *Projection) []string {
 	t.Helper()
 	page, err := p.Changes("", 1000, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := []string{}
 	for _, c := range page.Items {
 		got = append(got, c.ID+":"+c.Candidates[0].Actor.User)
@@ -74,9 +72,7 @@ func TestChangesInAnyOrder(t *testing.T) {
 			for _, s := range tc.steps {
 				p.AddChange(s.seq, change(s.id, s.user))
 			}
-			if diff := cmp.Diff(tc.want, listing(t, p)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			same(t, tc.reason, tc.want, listing(t, p))
 			for _, id := range []string{"a", "b", "c", "d"} {
 				c, ok := changeNamed(p, id)
 				listed := slices.ContainsFunc(tc.want, func(s string) bool { return s[:1] == id })
@@ -177,9 +173,7 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 	}
 	p.PutWorkload(reloader.WorkloadRecord{Cluster: "old"})
 	before, err := p.Changes("", 10, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	p.Reset()
 	if _, ok := changeNamed(p, "old-5"); ok || len(listing(t, p)) != 0 {
@@ -192,9 +186,7 @@ func TestForgottenStreamBeginsAgain(t *testing.T) {
 	p.AddChange(2, change("new-2", "u"))
 	p.AddChange(1, change("old-5", "v"))
 	p.PutWorkload(reloader.WorkloadRecord{Cluster: "new"})
-	if diff := cmp.Diff([]string{"new-2:u", "old-5:v"}, listing(t, p)); diff != "" {
-		t.Errorf("the new stream (-want +got):\n%s", diff)
-	}
+	same(t, "the new stream", []string{"new-2:u", "old-5:v"}, listing(t, p))
 	if page, err := p.Changes(placeOf(2, recordKey{id: "new-2"}), 10, all); err != nil || len(page.Items) != 1 {
 		t.Errorf("a place in the new listing: %d changes, %v", len(page.Items), err)
 	}
@@ -229,9 +221,7 @@ func TestWorkloads(t *testing.T) {
 		var got []WorkloadKey
 		for after, more := "", true; more; more = after != "" {
 			page, err := p.Workloads(after, limit, all)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, w := range page.Items {
 				got = append(got, WorkloadKey{Cluster: w.Cluster, Workload: w.Workload})
 			}
@@ -329,5 +319,19 @@ func readAll(t *testing.T, p *Projection) {
 	}
 	if page, err := p.Changes("", 500, all); err == nil && len(page.Items) > 500 {
 		t.Errorf("%d changes", len(page.Items))
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reroll-dev/reroll/reloader"
 )
 
@@ -54,9 +52,7 @@ func TestConfigsFollowChangesAndWorkloads(t *testing.T) {
 	p := New(Limits{Changes: 2})
 	expect := func(what string, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(append([]string{}, want...), configLines(p)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
+		same(t, what, append([]string{}, want...), configLines(p))
 	}
 	p.PutWorkload(dependent(cart, settings, password))
 	expect("asked for", "password - 1", "settings - 1")
@@ -108,19 +104,13 @@ func TestFollowersDependOnWhatIsTheirOwners(t *testing.T) {
 		}
 		return names
 	}
-	if diff := cmp.Diff([]string{"blue", "green"}, of("blue")); diff != "" {
-		t.Errorf("of the owner's (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"settings c-1 2", "settings - 1"}, configLines(p)); diff != "" {
-		t.Errorf("of both (-want +got):\n%s", diff)
-	}
+	same(t, "of the owner's", []string{"blue", "green"}, of("blue"))
+	same(t, "of both", []string{"settings c-1 2", "settings - 1"}, configLines(p))
 	if !p.HasCluster("green") || p.HasCluster("red") {
 		t.Error("which clusters are known")
 	}
 	p.PutWorkload(dependent(green, settings)) // it follows no more
-	if diff := cmp.Diff([]string{"blue"}, of("blue")); diff != "" {
-		t.Errorf("after it stopped (-want +got):\n%s", diff)
-	}
+	same(t, "after it stopped", []string{"blue"}, of("blue"))
 }
 
 func TestClusters(t *testing.T) {

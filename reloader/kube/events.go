@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,10 +37,9 @@ type Announcer struct {
 
 // NewAnnouncer returns an Announcer that sends while Run runs.
 func NewAnnouncer(c *Cluster, r prometheus.Registerer) *Announcer {
-	dropped := prometheus.NewCounter(prometheus.CounterOpts{
+	dropped := promauto.With(r).NewCounter(prometheus.CounterOpts{
 		Name: "reroll_events_dropped_total", Help: "Kubernetes Events that were not written because too many waited.",
 	})
-	r.MustRegister(dropped)
 	return &Announcer{cluster: c, dropped: dropped, waiting: make(chan *corev1.Event, maxEvents)}
 }
 
