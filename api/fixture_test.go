@@ -45,15 +45,8 @@ func newFixture(t testing.TB) *fixture {
 
 func newFixtureAt(t testing.TB, records *projection.Projection) *fixture {
 	t.Helper()
-	f := &fixture{records: records, metrics: prometheus.NewRegistry()}
-	var err error
-	f.handler, err = New(Options{
-		Records: f.records,
-		Version: "v1.2.3",
-		Logger:  slog.New(slog.DiscardHandler),
-		Metrics: f.metrics, RequestRate: unlimited,
-	})
-	must(t, err)
+	f := &fixture{records: records}
+	f.guardWith(t, Options{Logger: slog.New(slog.DiscardHandler)})
 	return f
 }
 
@@ -91,14 +84,6 @@ func operationsOf(t *testing.T, f *fixture) (all []described) {
 		}
 	}
 	return all
-}
-
-// post sends a body that says it is JSON.
-func (f *fixture) post(t testing.TB, target, body string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	return f.do(t, r)
 }
 
 func (f *fixture) get(t testing.TB, target string) *httptest.ResponseRecorder {

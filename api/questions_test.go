@@ -37,7 +37,7 @@ func impactOf(t testing.TB, f *fixture, config string, keys ...string) view.Impa
 	parts := strings.Split(config, "/")
 	body, err := json.Marshal(ImpactQuestion{Configs: []SupposedChange{{Cluster: parts[0], Namespace: parts[1], Kind: reloader.ConfigKind(parts[2]), Name: parts[3], Keys: keys}}})
 	must(t, err)
-	w := f.post(t, "/api/v1/impact", string(body))
+	w := f.as(t, "", http.MethodPost, "/api/v1/impact", string(body))
 	var got view.List[view.Impact]
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Items) != 1 {
 		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
@@ -86,7 +86,7 @@ func TestBulkImpact(t *testing.T) {
 	f := newFixture(t)
 	f.populate()
 	one := `{"cluster":"local","kind":"Secret","namespace":"shop","name":"password","keys":["a"]}`
-	w := f.post(t, "/api/v1/impact", `{"configs":[`+one+`,{"cluster":"east","kind":"ConfigMap","namespace":"a","name":"b"}]}`)
+	w := f.as(t, "", http.MethodPost, "/api/v1/impact", `{"configs":[`+one+`,{"cluster":"east","kind":"ConfigMap","namespace":"a","name":"b"}]}`)
 	var got view.List[view.Impact]
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 || len(got.Items) != 2 {
 		t.Fatalf("%v: %d %s", err, w.Code, w.Body)

@@ -3,27 +3,12 @@ package ops
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
-
-func ask(wait Barrier, target string, change func(*http.Request)) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("GET", target, nil)
-	r.Host, r.RemoteAddr = "localhost:9090", "127.0.0.1:4711"
-	if change != nil {
-		change(r)
-	}
-	w := httptest.NewRecorder()
-	New(Options{Gatherer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler), Barrier: wait}).ServeHTTP(w, r)
-	return w
-}
 
 func TestBarrier(t *testing.T) {
 	of := func(o Outlook) Barrier { return func(context.Context, string) Outlook { return o } }
@@ -47,18 +32,18 @@ func TestBarrier(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if w := ask(tc.wait, tc.target, tc.change); w.Code != tc.code || w.Body.String() != tc.body {
+			if w := ask(Options{Barrier: tc.wait}, tc.target, tc.change); w.Code != tc.code || w.Body.String() != tc.body {
 				t.Errorf("GET %s: got %d %q, want %d %q", tc.target, w.Code, w.Body, tc.code, tc.body)
 			}
 		})
 	}
 	t.Run("a web page's name", func(t *testing.T) {
-		if w := ask(of(Outlook{}), shop, func(r *http.Request) { r.Host = "evil.example" }); w.Code != http.StatusForbidden {
+		if w := ask(Options{Barrier: of(Outlook{})}, shop, func(r *http.Request) { r.Host = "evil.example" }); w.Code != http.StatusForbidden {
 			t.Errorf("got %d", w.Code)
 		}
 	})
 	t.Run("many lines", func(t *testing.T) {
-		w := ask(of(Outlook{Pending: make([]string, 250)}), shop, nil)
+		w := ask(Options{Barrier: of(Outlook{Pending: make([]string, 250)})}, shop, nil)
 		if got := strings.Split(w.Body.String(), "\n"); len(got) != maxLines+2 || got[maxLines] != "pending: 150 more" {
 			t.Errorf("%d lines, the last is %q", len(got), got[len(got)-2])
 		}
@@ -78,16 +63,9 @@ func TestBarrierWaits(t *testing.T) {
 		<-end
 		return Outlook{}
 	})
-	serve := func() *httptest.ResponseRecorder {
-		r := httptest.NewRequest("GET", "/barrier?namespace=shop", nil)
-		r.Host, r.RemoteAddr = "127.0.0.1:9090", "127.0.0.1:4711"
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
-		return w
-	}
 	for range maxBarriers {
 		all.Go(func() {
-			if w := serve(); w.Code != http.StatusOK {
+			if w := send(handler, "/barrier?namespace=shop", nil); w.Code != http.StatusOK {
 				t.Errorf("got %d", w.Code)
 			}
 		})
@@ -95,7 +73,7 @@ func TestBarrierWaits(t *testing.T) {
 	for range maxBarriers {
 		<-began
 	}
-	if w := serve(); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
+	if w := send(handler, "/barrier?namespace=shop", nil); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
 		t.Errorf("one too many: %d", w.Code)
 	}
 	close(end)
@@ -106,7 +84,7 @@ func TestBarrierWaits(t *testing.T) {
 		}
 		return Outlook{Pending: []string{"x"}}
 	}
-	if w := ask(short, "/barrier?namespace=shop&wait=1ms", nil); w.Code != http.StatusConflict {
+	if w := ask(Options{Barrier: short}, "/barrier?namespace=shop&wait=1ms", nil); w.Code != http.StatusConflict {
 		t.Errorf("got %d", w.Code)
 	}
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -11,15 +12,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func serve(o Options, method, target, accept string) *httptest.ResponseRecorder {
+func ask(o Options, target string, change func(*http.Request)) *httptest.ResponseRecorder {
 	o.Logger = slog.New(slog.DiscardHandler)
 	if o.Gatherer == nil {
 		o.Gatherer = prometheus.NewRegistry()
 	}
-	r := httptest.NewRequest(method, target, nil)
-	r.Header.Set("Accept", accept)
+	return send(New(o), target, change)
+}
+
+// send sends a request as kubectl port-forward does, unless change makes another of it.
+func send(handler http.Handler, target string, change func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", target, nil)
+	r.Host, r.RemoteAddr = "localhost:9090", "127.0.0.1:4711"
+	if change != nil {
+		change(r)
+	}
 	w := httptest.NewRecorder()
-	New(o).ServeHTTP(w, r)
+	handler.ServeHTTP(w, r)
 	return w
 }
 
@@ -43,7 +52,7 @@ func TestProbes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := serve(tc.options, "GET", tc.target, "")
+			w := ask(tc.options, tc.target, nil)
 			if w.Code != tc.code || w.Body.String() != tc.body {
 				t.Errorf("GET %s: got %d %q, want %d %q", tc.target, w.Code, w.Body, tc.code, tc.body)
 			}
@@ -69,7 +78,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := serve(Options{Gatherer: registry}, "GET", "/metrics", tc.accept)
+			w := ask(Options{Gatherer: registry}, "/metrics", func(r *http.Request) { r.Header.Set("Accept", tc.accept) })
 			if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), tc.contentType) || !strings.Contains(w.Body.String(), tc.contains) {
 				t.Errorf("got %d %q %.200q", w.Code, w.Header().Get("Content-Type"), w.Body)
 			}
