@@ -81,7 +81,8 @@ func (a *server) listWorkloads(ctx context.Context, in *listWorkloadsInput) (*li
 	show := func(w *reloader.WorkloadRecord) view.Workload { return a.judged(w, now) }
 	match := func(w *reloader.WorkloadRecord) bool {
 		narrowed := in.State != "" || in.Unsettled
-		return in.WorkloadFilter.match(w) && in.matchRestarts(w) && sight.sees(w.Cluster, w.Workload.Namespace) && (!narrowed || in.StateFilter.match(a.judged(w, now).Verdict))
+		return in.WorkloadFilter.match(w) && in.matchRestarts(w) && sight.sees(w.Cluster, w.Workload.Namespace) &&
+			(!narrowed || in.StateFilter.match(a.judged(w, now).Verdict))
 	}
 	return listing(ctx, a, "workloads", in.Paging, in.StateFilter, show,
 		func(from string, limit int) (projection.Page[reloader.WorkloadRecord], error) {

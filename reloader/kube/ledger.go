@@ -153,7 +153,8 @@ func (l *Ledger) adopt(ctx context.Context, namespace string, b *book, found []c
 				aside := reloader.DamagedPrefix + key
 				delete(next[i], key)
 				next[i][aside[:min(len(aside), maxKey)]] = entry
-				l.cluster.options.Logger.Error("an entry of the ledger cannot be read and is lost", "configmap", l.cluster.Namespace+"/"+pageName(namespace, i), "key", fmt.Sprintf("%.80s", key))
+				l.cluster.options.Logger.Error("an entry of the ledger cannot be read and is lost",
+					"configmap", l.cluster.Namespace+"/"+pageName(namespace, i), "key", fmt.Sprintf("%.80s", key))
 			}
 		}
 	}
