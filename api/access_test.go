@@ -71,8 +71,7 @@ func (f *fixture) as(t testing.TB, user, method, target, body string) *httptest.
 // TestWhoMayNothingGetsNothing asks every operation of the document: nobody is told to say who they are, and somebody without rights gets
 // nothing but what is nobody's secret.
 func TestWhoMayNothingGetsNothing(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	f.guard(t, door{allowed: nothing})
 	open := map[string]bool{"/api/v1/self": true}
 	asked := 0
@@ -105,8 +104,7 @@ func TestWhoMayNothingGetsNothing(t *testing.T) {
 }
 
 func TestRightsInOneNamespace(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	bank := aReload(9)
 	bank.Workload.Namespace = "bank"
 	f.records.AddReload(9, bank)
@@ -145,8 +143,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 // TestWorkloadsOfOtherNamespacesAreLeftOut: a config may be asked for by workloads of any namespace. Who may look into its own alone is shown
 // those, and told that there are others.
 func TestWorkloadsOfOtherNamespacesAreLeftOut(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	till := aWorkload("bank", "till")
 	till.Edges = []reloader.Edge{{Config: aChange(1).Config, Why: reloader.ReasonNamed, Pending: aChange(3).ID}}
 	till.Hold.Message = "of bank"
@@ -219,8 +216,7 @@ func TestSightIsAskedOnce(t *testing.T) {
 
 // TestClustersAreNamedToThoseWhoMayListThem also where they are a reason for doubt.
 func TestClustersAreNamedToThoseWhoMayListThem(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	away := aStatus()
 	away.At = start
 	f.records.PutCluster(away)

@@ -13,8 +13,7 @@ import (
 )
 
 func TestStats(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	refused := aReload(9)
 	refused.ID, refused.Outcome, refused.PatchedAt, refused.LatencySeconds, refused.Workload.Name = "r-9", reloader.ReasonRefused, time.Time{}, 0, "till"
 	f.records.AddReload(9, refused)
@@ -52,8 +51,7 @@ func TestStats(t *testing.T) {
 
 // Following the cursors visits everything once, whatever the size of a page.
 func TestPagesOfEveryListing(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	for n := range 7 {
 		w := aWorkload("shop", fmt.Sprint("w-", n))
 		w.Edges = append(w.Edges, w.Edges[0], w.Edges[0])

@@ -17,8 +17,7 @@ import (
 
 // Every answer in this package's tests is checked against the served document by fixture.do; here are those of each kind.
 func TestEveryRouteKeepsItsContract(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	change := aChange(1)
 	bare := aWorkload("shop", "bare")
 	bare.Edges, bare.Hold = []reloader.Edge{{Config: change.Config, Why: reloader.ReasonNamed}}, nil

@@ -65,8 +65,7 @@ func readExample(t *testing.T, line, server string) *http.Request {
 func TestDocumentedExamples(t *testing.T) {
 	text, err := os.ReadFile("../docs/api.md")
 	must(t, err)
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	f.guard(t, door{allowed: everything})
 	server := serve(t, f)
 	var shown []string

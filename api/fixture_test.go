@@ -188,9 +188,11 @@ func aStatus() reloader.ClusterStatus {
 	}
 }
 
-// populate gives f a bit of everything: the config settings, which carol's and alice's changes touched, and which cart follows, and the
+// populated returns an API that has a bit of everything: the config settings, which alice's changes touched, and which cart follows, and the
 // Secret password, for which cart is held back.
-func (f *fixture) populate() {
+func populated(t testing.TB) *fixture {
+	t.Helper()
+	f := newFixture(t)
 	for n := 1; n <= 3; n++ {
 		f.records.AddChange(uint64(n), aChange(n))
 		f.records.AddReload(uint64(n), aReload(n))
@@ -206,6 +208,7 @@ func (f *fixture) populate() {
 	})
 	f.records.PutWorkload(cart)
 	f.records.PutCluster(aStatus())
+	return f
 }
 
 func must(t testing.TB, err error) {

@@ -165,8 +165,7 @@ func TestImpactSaysWhetherItIsComplete(t *testing.T) {
 		}, "east"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.populate()
+			f := populated(t)
 			tc.edit(f)
 			got := impactOf(t, f, tc.target)
 			if warnings := strings.Join(got.Warnings, "\n"); got.Complete != (tc.warns == "") || !strings.Contains(warnings, tc.warns) || tc.warns != "" && warnings == "" {

@@ -10,8 +10,7 @@ import (
 
 // FuzzRequest: no request is answered with a fault of ours, and every answer is as described.
 func FuzzRequest(f *testing.F) {
-	api := newFixture(f)
-	api.populate()
+	api := populated(f)
 	paths := []string{
 		"/api/v1/changes", "/api/v1/reloads", "/api/v1/workloads", "/api/v1/self",
 		"/api/v1/changes/" + aChange(1).ID, "/api/v1/reloads/r-1", cartPath,
@@ -61,8 +60,7 @@ func FuzzPath(f *testing.F) {
 
 // FuzzImpact posts questions about impact.
 func FuzzImpact(f *testing.F) {
-	x := newFixture(f)
-	x.populate()
+	x := populated(f)
 	x.unchecked = true
 	f.Add("application/json", []byte(`{"configs":[{"cluster":"local","kind":"Secret","namespace":"shop","name":"password","keys":["a"]}]}`))
 	f.Add("application/json; charset=utf-8", []byte(`{"configs":[{"cluster":"","kind":"*"}]}`))

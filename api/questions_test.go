@@ -47,8 +47,7 @@ func impactOf(t testing.TB, f *fixture, config string, keys ...string) view.Impa
 
 // TestExplain: a workload stands to each of its configs as its verdict says, with the newest change of the config.
 func TestExplain(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	fresh := aWorkload("shop", "fresh")
 	fresh.Hold, fresh.Edges[0].How, fresh.Edges[0].Applied, fresh.Edges[0].Pending = nil, "", reloader.Digest{}, ""
 	f.records.PutWorkload(fresh)
@@ -83,8 +82,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestBulkImpact(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	one := `{"cluster":"local","kind":"Secret","namespace":"shop","name":"password","keys":["a"]}`
 	w := f.as(t, "", http.MethodPost, "/api/v1/impact", `{"configs":[`+one+`,{"cluster":"east","kind":"ConfigMap","namespace":"a","name":"b"}]}`)
 	var got view.List[view.Impact]

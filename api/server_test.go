@@ -134,8 +134,7 @@ func TestForeignNames(t *testing.T) {
 		"127.1": none, "": none, ":8080": none,
 	}
 	for kind, least := range map[Hosts]int{LocalHosts: both, PrivateHosts: private} {
-		f := newFixture(t)
-		f.populate()
+		f := populated(t)
 		o := Options{Hosts: kind, Logger: slog.New(slog.DiscardHandler)}
 		if kind == PrivateHosts {
 			o.HostNames = []string{"reroll.example"}

@@ -17,8 +17,7 @@ import (
 
 // TestIDsOfSeveralClusters: where two clusters have a record of one ID, the question has to name the cluster, and gets that one's.
 func TestIDsOfSeveralClusters(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	c, r := aChange(1), aReload(1)
 	c.Cluster, r.Cluster = "red", "red"
 	f.records.AddChange(100, c)
@@ -106,8 +105,7 @@ func (s *streaming) WriteHeader(code int) {
 
 // TestScansTakeTurns: a client whose questions walk through what is kept has so many of them at once, and keeps no other waiting.
 func TestScansTakeTurns(t *testing.T) {
-	f := newFixture(t)
-	f.populate()
+	f := populated(t)
 	a := &server{records: f.records, scans: clients.NewTurns(1)}
 	from := func(ctx context.Context, address string) context.Context {
 		return context.WithValue(ctx, addressKey{}, address)
