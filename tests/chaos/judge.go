@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // config names a ConfigMap or Secret.
@@ -53,7 +54,7 @@ func judge(name string, contents map[config][]string, seen []sight) []fault {
 	}
 	faults := judgeCount(name, contents, seen)
 	last := seen[len(seen)-1].Marks
-	for _, c := range slices.SortedFunc(maps.Keys(contents), compareConfigs) {
+	for _, c := range slices.SortedFunc(maps.Keys(contents), func(a, b config) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) {
 		faults = append(faults, judgeEnd(name, c, contents[c], last)...)
 		faults = append(faults, judgeOrder(name, c, contents[c], seen)...)
 	}
@@ -103,8 +104,4 @@ func judgeOrder(name string, c config, hashes []string, seen []sight) []fault {
 		at, previous = at+next, mark
 	}
 	return nil
-}
-
-func compareConfigs(a, b config) int {
-	return slices.Compare([]string{a.Kind, a.Namespace, a.Name}, []string{b.Kind, b.Namespace, b.Name})
 }

@@ -91,7 +91,7 @@ func run(ctx context.Context, o options) (report, error) {
 	}
 	c := &course{
 		options: o, rig: r, world: w, witness: seen, writer: newWriter(w, newDice(o.Seed, 5)),
-		bystander: newBystander(w, newDice(o.Seed, 6)), hot: h, tormentor: &tormentor{rig: r, options: o},
+		bystander: &bystander{w, newDice(o.Seed, 6), map[string]int64{}}, hot: h, tormentor: &tormentor{rig: r, options: o},
 	}
 	return c.through(ctx)
 }

@@ -151,10 +151,6 @@ type bystander struct {
 	done map[string]int64
 }
 
-func newBystander(w *world, d *dice) *bystander {
-	return &bystander{world: w, dice: d, done: map[string]int64{}}
-}
-
 // editsField is the field of a spec in which the bystander counts.
 const editsField = "minReadySeconds"
 

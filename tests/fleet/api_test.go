@@ -12,19 +12,10 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/line"
-	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 // hubAPI is a process that answers for all clusters.
 type hubAPI struct{ *line.Reroll }
-
-func startAPI(ctx context.Context, t *testing.T, h *hub) hubAPI {
-	t.Helper()
-	r, err := line.StartAPI(ctx, append([]string{"--set", "nats.url=" + h.URL}, login(t, "nats", natsserver.HubUser)...)...)
-	line.Must(t, err)
-	t.Cleanup(r.Kill)
-	return hubAPI{r}
-}
 
 // source is where hints came from, and when the last did.
 type source struct {

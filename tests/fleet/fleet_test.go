@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/tests/line"
+	"github.com/reroll-dev/reroll/tests/natsserver"
 )
 
 const (
@@ -29,7 +30,10 @@ func TestFleet(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTime) // building has its own
 	defer cancel()
 	h := startHub(ctx, t)
-	api := startAPI(ctx, t, h)
+	r, err := line.StartAPI(ctx, append([]string{"--set", "nats.url=" + h.URL}, login(t, "nats", natsserver.HubUser)...)...)
+	line.Must(t, err)
+	t.Cleanup(r.Kill)
+	api := hubAPI{r}
 	fleet := map[string]*cluster{}
 	for _, name := range []string{"c1", "c2", "c3"} {
 		fleet[name] = startCluster(ctx, t, name, h)
