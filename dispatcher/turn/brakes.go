@@ -155,19 +155,18 @@ func room(l Limits, all iter.Seq[Peer]) int {
 	return l.Concurrent - rolling(all, reloader.WorkloadRef{})
 }
 
-// rated lets a tenth of the rate begin in a tenth of a minute, those first that it has held longest. It counts the rolls of all processes, since each
-// workload says when it rolled last.
+// rated lets a tenth of the rate begin at once, and the rest of it evenly over a minute, those first that it has held longest. It counts the rolls of all
+// processes in the last minute, since each workload says when it rolled last.
 func rated(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
-	if t.Limits.PerMinute <= 0 {
+	rate := t.Limits.PerMinute
+	if rate <= 0 {
 		return nil
 	}
-	room := max(1, t.Limits.PerMinute/10)
-	span := time.Minute * time.Duration(room) / time.Duration(t.Limits.PerMinute)
 	since, held, begun := now, []time.Time{}, []time.Time{}
 	for peer := range p.All {
 		if at := peer.Pace.last(now); peer.Going {
 			begun = append(begun, now)
-		} else if at.After(now.Add(-span)) {
+		} else if at.After(now.Add(-time.Minute)) {
 			begun = append(begun, at)
 		}
 		switch h := peer.Hold; {
@@ -179,18 +178,14 @@ func rated(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
 		}
 	}
 	held = slices.DeleteFunc(held, func(other time.Time) bool { return !other.Before(since) })
-	slices.SortFunc(begun, time.Time.Compare)
-	before, spans := len(begun)+len(held)-room, time.Duration(1) // the roll that must be a span ago when this one begins
-	for before >= len(begun) {
-		before, spans = before-room, spans+1
+	each, taken := time.Minute/time.Duration(rate-rate/10), time.Time{}
+	for _, at := range slices.SortedFunc(slices.Values(begun), time.Time.Compare) {
+		taken = reloader.Later(taken, at).Add(each)
 	}
-	due := now.Add((spans - 1) * span)
-	if before >= 0 {
-		due = begun[before].Add(spans * span)
-	}
-	hold := until(due, now)
+	taken = reloader.Later(taken, now).Add(time.Duration(len(held)+1) * each)
+	hold := until(taken.Add(-time.Duration(max(1, rate/10))*each), now)
 	if hold != nil {
-		hold.Message = fmt.Sprintf("rolloutLimits.reloadsPerMinute is %d", t.Limits.PerMinute)
+		hold.Message = fmt.Sprintf("rolloutLimits.reloadsPerMinute is %d", rate)
 	}
 	return hold
 }
