@@ -49,14 +49,19 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 // turn returns what decides when t rolls.
 func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
 	at := turn.Turn{
-		Workload: t.w, Debounce: g.Debounce, Limits: g.Limits, Chosen: t.plan.Chosen,
+		Peer: peerOf(t), Debounce: g.Debounce, Limits: g.Limits, Chosen: t.plan.Chosen,
 		Waits: t.waits(now), Missing: g.missing(t),
-		Pace: paceOf(t.state), Requested: t.asked(), Retry: t.retries(),
+		Requested: t.asked(),
 	}
 	for c := range t.edges.All() {
 		at.Looking = at.Looking || g.intake.unanswered(c) && t.shows(c, g.configs.of(c).now)
 	}
 	return at
+}
+
+// peerOf returns t as brakes see it.
+func peerOf(t *tracked) turn.Peer {
+	return turn.Peer{Workload: t.w, Going: t.going || t.reloading(), Rollout: t.rollout.Result(), Retry: t.retries(), Pace: paceOf(t.state), Hold: t.hold}
 }
 
 func paceOf(s applied.State) turn.Pace { return turn.Pace{Rolls: s.Rolls, At: s.At} }
@@ -118,7 +123,7 @@ func (g *gate) late(ref reloader.WorkloadRef, now time.Time) time.Duration {
 func peers(of iter.Seq[*tracked], c reloader.Config) iter.Seq[turn.Peer] {
 	return func(yield func(turn.Peer) bool) {
 		for t := range of {
-			p := turn.Peer{Workload: t.w, Going: t.going || t.reloading(), Rollout: t.rollout.Result(), Retry: t.retries(), Pace: paceOf(t.state), Hold: t.hold}
+			p := peerOf(t)
 			if e := t.edges.Get(c); e != nil {
 				p.Behind, p.Going, p.Failed, p.How = e.behind, p.Going && e.behind, t.fails(c), e.how
 			}

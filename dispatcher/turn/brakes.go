@@ -159,30 +159,29 @@ func room(l Limits, all iter.Seq[Peer]) int {
 // processes in the last minute, since each workload says when it rolled last.
 func rated(t Turn, p Peers, _ control.Control, now time.Time) *reloader.Hold {
 	rate := t.Limits.PerMinute
-	if rate <= 0 {
+	if rate <= 0 || t.Going {
 		return nil
 	}
-	since, held, begun := now, []time.Time{}, []time.Time{}
+	limited := func(p Peer) bool { return p.Hold != nil && p.Hold.Reason == reloader.ReasonLimited }
+	since, before, begun := now, 0, []time.Time{}
+	if limited(t.Peer) {
+		since = t.Hold.Since
+	}
 	for peer := range p.All {
 		if at := peer.Pace.last(now); peer.Going {
 			begun = append(begun, now)
 		} else if at.After(now.Add(-time.Minute)) {
 			begun = append(begun, at)
 		}
-		switch h := peer.Hold; {
-		case h == nil || h.Reason != reloader.ReasonLimited:
-		case peer.Workload.Ref() == t.Workload.Ref():
-			since = h.Since
-		case h.Due.After(now): // one that cannot begin when its turn comes loses it
-			held = append(held, h.Since)
+		if limited(peer) && peer.Hold.Due.After(now) && peer.Hold.Since.Before(since) { // one that cannot begin when its turn comes loses it
+			before++
 		}
 	}
-	held = slices.DeleteFunc(held, func(other time.Time) bool { return !other.Before(since) })
 	each, taken := time.Minute/time.Duration(rate-rate/10), time.Time{}
 	for _, at := range slices.SortedFunc(slices.Values(begun), time.Time.Compare) {
 		taken = reloader.Later(taken, at).Add(each)
 	}
-	taken = reloader.Later(taken, now).Add(time.Duration(len(held)+1) * each)
+	taken = reloader.Later(taken, now).Add(time.Duration(before+1) * each)
 	hold := until(taken.Add(-time.Duration(max(1, rate/10))*each), now)
 	if hold != nil {
 		hold.Message = fmt.Sprintf("rolloutLimits.reloadsPerMinute is %d", rate)

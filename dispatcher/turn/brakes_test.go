@@ -80,7 +80,7 @@ var holds = []struct {
 // calm returns a scene in which nothing holds.
 func calm() scene {
 	return scene{
-		turn: turn.Turn{Workload: web, Waits: map[reloader.Config]turn.Wait{app: heard(0)}},
+		turn: turn.Turn{Peer: turn.Peer{Workload: web}, Waits: map[reloader.Config]turn.Wait{app: heard(0)}},
 		now:  noon,
 	}
 }
@@ -151,12 +151,12 @@ func TestWindows(t *testing.T) {
 		"reroll-control in place":         {limits: night, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`)},
 		"reroll-control, and its own":     {asks: evening, control: parse(`windows: ["CRON_TZ=UTC 0 11 * * * 2h"]`), want: 6 * time.Hour},
 	} {
-		hold := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: c.limits}, Chosen: dialect.Chosen{Maintenance: c.asks}}, turn.Peers{}, c.control, noon)
+		hold := turn.Decide(turn.Turn{Peer: turn.Peer{Workload: web}, Limits: turn.Limits{Windows: c.limits}, Chosen: dialect.Chosen{Maintenance: c.asks}}, turn.Peers{}, c.control, noon)
 		if c.want == 0 != (hold == nil) || hold != nil && !hold.Due.Equal(noon.Add(c.want)) {
 			t.Errorf("%s: held by %+v, want until %s", name, hold, c.want)
 		}
 	}
-	hold := turn.Decide(turn.Turn{Workload: web, Limits: turn.Limits{Windows: []control.Window{control.Never()}}}, turn.Peers{}, control.Control{}, noon)
+	hold := turn.Decide(turn.Turn{Peer: turn.Peer{Workload: web}, Limits: turn.Limits{Windows: []control.Window{control.Never()}}}, turn.Peers{}, control.Control{}, noon)
 	if hold == nil || !hold.Due.IsZero() {
 		t.Errorf("a window that never opens: held by %+v", hold)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // Debounce combines successive edits into one roll.
@@ -21,7 +20,8 @@ type Debounce struct {
 
 // Turn is what decides when one workload rolls. It has no derived time.
 type Turn struct {
-	Workload *workload.Workload
+	// Peer is the workload as it is among the others.
+	Peer
 	Debounce Debounce
 	Limits   Limits
 	// Chosen is what the annotations of the workload ask for: a window in the place of that of Debounce, a longer least interval, and maintenance windows
@@ -33,10 +33,8 @@ type Turn struct {
 	Looking bool
 	// Missing names the configs and keys without which no pod of the workload starts; empty if none is missing.
 	Missing string
-	// Pace is how often the workload rolled lately.
-	Pace Pace
-	// Requested reports whether reroll.dev/requested has a value that has not been served, and Retry the same for reroll.dev/retry.
-	Requested, Retry bool
+	// Requested reports whether reroll.dev/requested has a value that has not been served.
+	Requested bool
 }
 
 // Wait is since when a workload waits for one config. Only Heard makes a Wait, so that its times are never later than the present.

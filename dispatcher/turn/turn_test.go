@@ -111,11 +111,11 @@ func rolled(w turn.Turn, taken []reloader.Config, read, now time.Time) turn.Turn
 // TestFlapping: two controllers overwrite each other's content every 30 s for a day. The limit goes through, and then a few rolls an hour. A
 // process that starts before each decision, with Pace alone, makes the same ones.
 func TestFlapping(t *testing.T) {
-	w := turn.Turn{Workload: web, Limits: turn.Limits{FlapLimit: 30}}
+	w := turn.Turn{Peer: turn.Peer{Workload: web}, Limits: turn.Limits{FlapLimit: 30}}
 	rolls := 0
 	for i := range 24 * 120 {
 		now := noon.Add(time.Duration(i) * 30 * time.Second)
-		restarted := turn.Turn{Workload: web, Limits: w.Limits, Pace: turn.Pace{Rolls: w.Pace.Rolls, At: w.Pace.At.Round(0)}}
+		restarted := turn.Turn{Peer: turn.Peer{Workload: web, Pace: turn.Pace{Rolls: w.Pace.Rolls, At: w.Pace.At.Round(0)}}, Limits: w.Limits}
 		hold, again := turn.Decide(w, turn.Peers{}, control.Control{}, now), turn.Decide(restarted, turn.Peers{}, control.Control{}, now)
 		if hold == nil != (again == nil) || hold != nil && *hold != *again {
 			t.Fatalf("after a restart held by %+v, before by %+v", again, hold)
@@ -139,7 +139,7 @@ func FuzzPace(f *testing.F) {
 	f.Add(math.Inf(1), int64(math.MinInt64), 0)
 	f.Add(math.NaN(), int64(math.MaxInt64), -1)
 	f.Fuzz(func(t *testing.T, rolls float64, at int64, limit int) {
-		w := turn.Turn{Workload: web, Limits: turn.Limits{FlapLimit: limit}, Pace: turn.Pace{Rolls: rolls, At: time.Unix(at, 0)}}
+		w := turn.Turn{Peer: turn.Peer{Workload: web, Pace: turn.Pace{Rolls: rolls, At: time.Unix(at, 0)}}, Limits: turn.Limits{FlapLimit: limit}}
 		if hold := turn.Decide(w, turn.Peers{}, control.Control{}, noon); hold != nil && hold.Due.After(noon.Add(time.Hour)) {
 			t.Errorf("held until %s", hold.Due)
 		}
@@ -164,7 +164,7 @@ func TestRates(t *testing.T) {
 				continue
 			}
 			tries++
-			w := turn.Turn{Workload: all[i].Workload, Limits: turn.Limits{PerMinute: 60}}
+			w := turn.Turn{Peer: all[i], Limits: turn.Limits{PerMinute: 60}}
 			hold := turn.Decide(w, turn.Peers{All: slices.Values(all)}, control.Control{}, now)
 			if hold == nil {
 				all[i].Hold, all[i].Pace, last = nil, turn.Pace{At: now}, i
@@ -187,7 +187,7 @@ func TestRates(t *testing.T) {
 func TestLostTurn(t *testing.T) {
 	hold := &reloader.Hold{Reason: reloader.ReasonLimited, Since: noon, Due: after(60)}
 	all := []turn.Peer{{Workload: workload("a"), Hold: hold}, {Workload: workload("b"), Hold: hold}}
-	w := turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 1}}
+	w := turn.Turn{Peer: turn.Peer{Workload: web}, Limits: turn.Limits{PerMinute: 1}}
 	for at, want := range map[float64]bool{30: true, 61: false} {
 		if held := turn.Decide(w, turn.Peers{All: slices.Values(all)}, control.Control{}, after(at)) != nil; held != want {
 			t.Errorf("after %v s held is %t, want %t", at, held, want)
@@ -197,7 +197,7 @@ func TestLostTurn(t *testing.T) {
 
 // TestRequestedRollsCount: a roll that a user requested does not wait for the rates, and the others wait for it, whichever process made it.
 func TestRequestedRollsCount(t *testing.T) {
-	w := turn.Turn{Workload: web, Limits: turn.Limits{PerMinute: 1}, Requested: true}
+	w := turn.Turn{Peer: turn.Peer{Workload: web}, Limits: turn.Limits{PerMinute: 1}, Requested: true}
 	peers := turn.Peers{All: slices.Values([]turn.Peer{{Workload: workload("other"), Pace: turn.Pace{At: noon}}})}
 	if hold := turn.Decide(w, peers, control.Control{}, after(1)); hold != nil {
 		t.Fatalf("held by %+v", hold)
@@ -205,5 +205,8 @@ func TestRequestedRollsCount(t *testing.T) {
 	w.Requested = false
 	if hold := turn.Decide(w, peers, control.Control{}, after(1)); hold == nil || !hold.Due.Equal(after(60)) {
 		t.Errorf("held by %+v", hold)
+	}
+	if w.Going = true; turn.Decide(w, peers, control.Control{}, after(1)) != nil {
+		t.Error("one that reloads its running pods waits in between")
 	}
 }
