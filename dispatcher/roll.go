@@ -56,7 +56,7 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	}
 	b := d.lock()
 	t := s.t
-	if err != nil && did.text != "" && t.text == did.text && t.state.N == did.state.N {
+	if err != nil && did.text != "" && t.text == did.text && t.state.N == did.state.N { // it was written, and the answer was lost
 		did.patched, err = t.w, nil
 	}
 	if t.intends = ""; err == nil {

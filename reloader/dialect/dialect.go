@@ -24,10 +24,7 @@ type Dialect struct {
 	// is off, or empty.
 	Off      []string
 	Requires string
-	// Without are kinds of config that reload nothing.
-	Without []reloader.ConfigKind
-	// Home is the name of the cluster: what is followed by it is followed at home.
-	Home string
+	Here
 	// Mounted says that a volume that no container mounts is not a reference.
 	Mounted bool
 	// OnCreate and OnDelete say that a config's creation and its deletion are changes of its content.
@@ -41,6 +38,14 @@ type Dialect struct {
 	// Overrules says that what this dialect forbids, no other can ask for.
 	Overrules bool
 	Marking
+}
+
+// Here is where a dialect is read.
+type Here struct {
+	// Home is the name of the cluster: what is followed by it is followed at home.
+	Home string
+	// Without are kinds of config that reload nothing.
+	Without []reloader.ConfigKind
 }
 
 // Tool names the tool that a dialect belongs to.

@@ -21,7 +21,7 @@ func (s Set) In(cluster string, without []reloader.ConfigKind) Set {
 	changed := make(Set, len(s))
 	for i, d := range s {
 		here := *d
-		here.Home, here.Without = cluster, slices.Concat(d.Without, without)
+		here.Here = Here{cluster, slices.Concat(d.Without, without)}
 		changed[i] = &here
 	}
 	return changed

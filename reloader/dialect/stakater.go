@@ -41,7 +41,7 @@ func Stakater(o StakaterOptions) *Dialect {
 			{pausedAt, choosePausedAt(pausedAt), ""},
 			{o.key("reloader.stakater.com/rollout-strategy"), chooseRolloutStrategy, ""},
 		},
-		Without: o.Without,
+		Here:    Here{Without: o.Without},
 		Mounted: true,
 		Marking: Marking{MarkValue: stakaterHash, Writes: []string{mark.LastReloadedFromKey}},
 	}
