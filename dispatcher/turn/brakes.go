@@ -33,7 +33,7 @@ type Brake struct {
 	Requests, Retries bool
 	// Holds returns the hold of a workload; nil if the brake lets it go.
 	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
-	// Room returns how many of those that it holds without Due may go when fewer workloads roll; nil if its holds do not depend on that.
+	// Room returns how many of those that it holds may go when fewer workloads roll; nil if its holds do not depend on that.
 	Room func(Limits, iter.Seq[Peer]) int
 }
 
@@ -55,12 +55,12 @@ var Brakes = []Brake{
 // Decide returns what holds back a workload that is due, with Due as the time when it is let go, if that is known; nil if it goes now. A hold is not an
 // argument: a thaw, the end of a pause and a retry let a workload go at the next decision.
 func Decide(t Turn, p Peers, c control.Control, now time.Time) *reloader.Hold {
-	for _, b := range Brakes {
+	for i, b := range Brakes {
 		if t.Requested && !b.Requests || t.Retry && !b.Retries {
 			continue
 		}
 		if hold := b.Holds(t, p, c, now); hold != nil {
-			hold.Reason = b.Name
+			hold.Reason, hold.By = b.Name, i
 			return hold
 		}
 	}

@@ -106,9 +106,9 @@ func NextInStep(dependents iter.Seq[Peer]) []reloader.WorkloadRef {
 // NextInCrowd returns the workloads that the caller decides about again when fewer roll: those held longest by brakes that count the others, as many as
 // each brake has room for.
 func NextInCrowd(l Limits, all iter.Seq[Peer]) (next []reloader.WorkloadRef) {
-	for _, b := range Brakes {
+	for i, b := range Brakes {
 		if b.Room != nil {
-			next = append(next, longest(all, b.Room(l, all), func(h *reloader.Hold) bool { return h.Reason == b.Name && h.Due.IsZero() })...)
+			next = append(next, longest(all, b.Room(l, all), func(h *reloader.Hold) bool { return h.Reason == b.Name && h.By == i })...)
 		}
 	}
 	return next

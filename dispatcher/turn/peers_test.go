@@ -49,14 +49,17 @@ func TestCount(t *testing.T) {
 // TestNext: those that waited longest go next, as many as may.
 func TestNext(t *testing.T) {
 	elsewhere := in("other", "web")
+	by := slices.IndexFunc(turn.Brakes, func(b turn.Brake) bool { return b.Room != nil })
 	held := func(reason reloader.Reason, others ...turn.Peer) iter.Seq[turn.Peer] {
 		for _, h := range []struct {
 			workload *kinds.Workload
 			since    time.Time
 		}{{workload("late"), after(9)}, {workload("b"), after(3)}, {workload("a"), after(3)}, {elsewhere, after(5)}, {workload("first"), after(1)}} {
-			others = append(others, turn.Peer{Workload: h.workload, Behind: true, Hold: &reloader.Hold{Reason: reason, Since: h.since}})
+			others = append(others, turn.Peer{Workload: h.workload, Behind: true, Hold: &reloader.Hold{Reason: reason, Since: h.since, By: by}})
 		}
-		others = append(others, turn.Peer{Workload: workload("frozen"), Behind: true, Hold: &reloader.Hold{Reason: reloader.ReasonFrozen}})
+		for _, h := range []reloader.Hold{{Reason: reloader.ReasonFrozen}, {Reason: reloader.ReasonLimited, By: by + 1}} {
+			others = append(others, turn.Peer{Workload: workload("held by another brake"), Behind: true, Hold: &h})
+		}
 		return slices.Values(others)
 	}
 	rolling := turn.Peer{Workload: workload("rolling"), Rollout: reloader.ReasonRolling}
