@@ -83,7 +83,7 @@ func (d *looker) expand(ctx context.Context, t *tracked) error {
 	b = d.lock()
 	b.match(t, p, found)
 	t.listed, t.tries, t.idle = began, 0, idle
-	b.recordQ.AddAfter(t.w.Ref(), recordDelay)
+	b.recordNews(t)
 	d.unlock()
 	return nil
 }

@@ -157,7 +157,7 @@ func (b *board) relate(t *tracked, c reloader.Config, before, f fact) {
 	}
 	ref := t.w.Ref()
 	if was, is := !before.absent && t.shows(c, before), !f.absent && t.shows(c, f); was != is || before.began.IsZero() {
-		b.recordQ.AddAfter(t.w.Ref(), recordDelay) // the record has what is missing
+		b.recordNews(t) // the record has what is missing
 	}
 	w, known := t.state.Writes.Find(c)
 	first, relation, counting := !known || w.Out, applied.Relate(w, t.live(c, f)), t.counting(c, f)

@@ -71,6 +71,13 @@ func (b *board) toStore(ref reloader.WorkloadRef) (waiting []finished, record *r
 	return waiting, nil, 0
 }
 
+// recordNews has the record of t stored soon, unless the stored one says the same. A start would otherwise store all records again.
+func (b *board) recordNews(t *tracked) {
+	if t.recorded == 0 || printOf(b.scribe.record(t)) != t.recorded {
+		b.recordQ.AddAfter(t.w.Ref(), recordDelay)
+	}
+}
+
 // printOf returns a number that stands for what r says, whenever it was published.
 func printOf(r reloader.WorkloadRecord) uint64 {
 	r.UpdatedAt = time.Time{}

@@ -68,7 +68,7 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 	}
 	if !known || !before.Alike(w) {
 		b.reopen(t)
-		b.recordQ.AddAfter(t.w.Ref(), recordDelay)
+		b.recordNews(t)
 	}
 	b.complain(t, was.Problems)
 	if t.retries() {
