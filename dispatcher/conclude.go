@@ -56,6 +56,14 @@ func (b *board) conclude(did done) {
 	b.letOff(t)
 }
 
+// changesOf returns the IDs of the changes behind causes, as the REST API and the lines of the log about these changes have them.
+func changesOf(causes []reloader.Cause) (ids []string) {
+	for _, c := range causes {
+		ids = append(ids, c.ChangeID)
+	}
+	return ids
+}
+
 // noteAll takes verdicts that are notes, or that nothing must be done, and closes what they are about. That a workload was not rolled for changes is
 // recorded, by the reason of the notes.
 func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
