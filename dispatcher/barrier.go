@@ -14,22 +14,21 @@ import (
 	"github.com/reroll-dev/reroll/reloader/live"
 )
 
-// Outlook is what is left to do about the workloads of a namespace. Each entry is a sentence about one of them, or about one config.
-type Outlook struct {
-	// Pending is in flight. Held waits on purpose, or for a fix.
-	Pending, Held []string
-}
+// outlook is what is left to do about the workloads of a namespace: what is in flight, and what waits on purpose or for a fix. Each entry is a sentence
+// about one of them, or about one config.
+type outlook struct{ pending, held []string }
 
 // Barrier waits until every write of workloads and their configs that the API server answered before the call is decided: the watch has handed on the
 // workloads, a look has found each config as it was then or later, no dependency is undecided, nothing waits for its debounce window, no roll is being
 // written, and the ledger is. It ends with ctx at the latest, and returns what is pending then. It reads and changes nothing, so that a write without a hint
 // stays pending until a sweep finds it.
-func (d *Dispatcher) Barrier(ctx context.Context, namespace string) (o Outlook) {
+func (d *Dispatcher) Barrier(ctx context.Context, namespace string) (pending, held []string) {
+	var o outlook
 	var unseen func() []reloader.WorkloadRef
 	var written *writes
-	check := func() (o Outlook, err error) {
+	check := func() (o outlook, err error) {
 		if d.ready.Load() == nil {
-			return Outlook{Pending: []string{"the first sweep of this process has not ended, or another replica leads"}}, nil
+			return outlook{pending: []string{"the first sweep of this process has not ended, or another replica leads"}}, nil
 		}
 		if unseen == nil {
 			asked, err := d.Workloads.Unseen(ctx, namespace)
@@ -39,24 +38,24 @@ func (d *Dispatcher) Barrier(ctx context.Context, namespace string) (o Outlook) 
 			unseen = asked
 		}
 		for _, ref := range unseen() {
-			o.Pending = append(o.Pending, ref.String()+": the watch has not reported its last write")
+			o.pending = append(o.pending, ref.String()+": the watch has not reported its last write")
 		}
-		if written == nil && len(o.Pending) == 0 { // it is known which configs matter
+		if written == nil && len(o.pending) == 0 { // it is known which configs matter
 			written, err = d.writesFor(ctx, namespace)
 		}
-		if len(o.Pending) > 0 || err != nil {
+		if len(o.pending) > 0 || err != nil {
 			return o, err
 		}
-		return d.outlook(namespace, written), nil
+		return d.compare(namespace, written), nil
 	}
 	_ = wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
 		var err error
 		if o, err = check(); err != nil {
-			o.Pending = []string{"the API server: " + err.Error()}
+			o.pending = []string{"the API server: " + err.Error()}
 		}
-		return len(o.Pending) == 0, nil
+		return len(o.pending) == 0, nil
 	})
-	return o
+	return o.pending, o.held
 }
 
 // writes are configs as the API server had them when they were asked for. Those that are not there were absent.
@@ -110,8 +109,8 @@ func (d *Dispatcher) sourcesOf(namespace string) map[scope][]reloader.Config {
 	return scopes
 }
 
-// outlook compares what is known with written.
-func (d *Dispatcher) outlook(namespace string, written *writes) (o Outlook) {
+// compare compares what is known with written.
+func (d *Dispatcher) compare(namespace string, written *writes) (o outlook) {
 	b := d.lock()
 	defer d.unlock()
 	now := time.Now()
@@ -121,52 +120,52 @@ func (d *Dispatcher) outlook(namespace string, written *writes) (o Outlook) {
 		}
 	}
 	if b.states.writing[namespace] || len(b.states.changed[namespace]) > 0 {
-		o.Pending = append(o.Pending, "the ledger of the namespace is not written")
+		o.pending = append(o.pending, "the ledger of the namespace is not written")
 	}
-	slices.Sort(o.Pending)
-	slices.Sort(o.Held)
+	slices.Sort(o.pending)
+	slices.Sort(o.held)
 	return o
 }
 
-func (b *board) addOutlook(o *Outlook, t *tracked, written *writes, now time.Time) {
+func (b *board) addOutlook(o *outlook, t *tracked, written *writes, now time.Time) {
 	say := func(to *[]string, format string, args ...any) {
 		*to = append(*to, t.w.Ref().String()+": "+fmt.Sprintf(format, args...))
 	}
 	for c, e := range t.edges.All() {
 		switch known := b.configs[c]; {
 		case known != nil && known.unreadable != "":
-			say(&o.Held, "%s cannot be read", c)
+			say(&o.held, "%s cannot be read", c)
 		case b.intake.unanswered(c) || written.late(c, known):
-			say(&o.Pending, "the last write of %s was not looked at", c)
+			say(&o.pending, "the last write of %s was not looked at", c)
 		case !e.open || e.behind:
 		case e.tries >= maxTries:
-			say(&o.Held, "%s cannot be decided about; the next try is at %s", c, e.rest.UTC().Format(time.RFC3339))
+			say(&o.held, "%s cannot be decided about; the next try is at %s", c, e.rest.UTC().Format(time.RFC3339))
 		default:
-			say(&o.Pending, "%s is not decided about", c)
+			say(&o.pending, "%s is not decided about", c)
 		}
 	}
 	if t.relist && len(t.plan.Patterns) > 0 && t.tries < maxTries {
-		say(&o.Pending, "its patterns must be matched")
+		say(&o.pending, "its patterns must be matched")
 	}
 	for _, kind := range reloader.ConfigKinds {
 		for c := range written.of[scope{kind, t.w.Namespace}] {
 			if hasPattern(t.plan, kind) && t.edges.Get(c) == nil && t.crowded == "" && t.plan.Matches(c) {
-				say(&o.Pending, "%s, which its pattern matches, was not looked at", c)
+				say(&o.pending, "%s, which its pattern matches, was not looked at", c)
 			}
 		}
 	}
 	switch behind, asked := t.behind(), t.asked(); {
 	case t.going:
-		say(&o.Pending, "it is being rolled")
+		say(&o.pending, "it is being rolled")
 	case !behind && !asked:
 	case t.hold != nil && t.hold.Reason == reloader.ReasonRetrying:
-		say(&o.Pending, "not patched yet, after %d attempts: %s", t.hold.Attempts, t.hold.Message)
+		say(&o.pending, "not patched yet, after %d attempts: %s", t.hold.Attempts, t.hold.Message)
 	case t.hold != nil && (t.hold.Due.IsZero() || t.hold.Due.After(now)):
-		say(&o.Held, "%s", t.hold.Reason)
+		say(&o.held, "%s", t.hold.Reason)
 	case behind && turn.Due(b.gate.turn(t, now), now).After(now):
-		say(&o.Pending, "waits until %s, the end of its debounce window", turn.Due(b.gate.turn(t, now), now).UTC().Format(time.RFC3339Nano))
+		say(&o.pending, "waits until %s, the end of its debounce window", turn.Due(b.gate.turn(t, now), now).UTC().Format(time.RFC3339Nano))
 	default:
-		say(&o.Pending, "it is due and was not rolled")
+		say(&o.pending, "it is due and was not rolled")
 	}
 }
 

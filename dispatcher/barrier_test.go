@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/dispatcher"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/control"
 	"github.com/reroll-dev/reroll/tests/scenario"
@@ -23,8 +22,8 @@ type barred struct {
 	p *process
 }
 
-// outlook returns what a barrier of a second says.
-func (b barred) outlook() dispatcher.Outlook {
+// asks returns what a barrier of a second says.
+func (b barred) asks() (pending, held []string) {
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 	defer cancel()
 	return b.p.Barrier(ctx, scenario.DefaultNamespace)
@@ -33,18 +32,18 @@ func (b barred) outlook() dispatcher.Outlook {
 // pending fails the test unless a barrier names one thing in flight.
 func (b barred) pending(want string) {
 	b.t.Helper()
-	if o := b.outlook(); len(o.Pending) != 1 || !strings.Contains(o.Pending[0], want) {
-		b.t.Errorf("pending: %q, want one with %q", o.Pending, want)
+	if pending, _ := b.asks(); len(pending) != 1 || !strings.Contains(pending[0], want) {
+		b.t.Errorf("pending: %q, want one with %q", pending, want)
 	}
 }
 
 // passes fails the test unless a barrier returns at once, with what is held back.
-func (b barred) passes(held string) {
+func (b barred) passes(want string) {
 	b.t.Helper()
 	began := time.Now()
-	o := b.outlook()
-	if took := time.Since(began); len(o.Pending) > 0 || took > 500*time.Millisecond || !strings.Contains(strings.Join(o.Held, "\n"), held) || held == "" && len(o.Held) > 0 {
-		b.t.Errorf("pending: %q, held: %q, want %q held at once; it took %s", o.Pending, o.Held, held, took)
+	pending, held := b.asks()
+	if took := time.Since(began); len(pending) > 0 || took > 500*time.Millisecond || !strings.Contains(strings.Join(held, "\n"), want) || want == "" && len(held) > 0 {
+		b.t.Errorf("pending: %q, held: %q, want %q held at once; it took %s", pending, held, want, took)
 	}
 }
 

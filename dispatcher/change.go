@@ -133,20 +133,15 @@ func (h *history) remember(c reloader.Config, e *entry, change reloader.Change) 
 	}
 	h.changeQ.Add(c)
 	h.metrics.Change(change.Type, change.Source)
-	h.logChange(change)
-}
-
-// logChange logs a stored change; first sights only for debugging, since they are many and nothing follows from them.
-func (d *common) logChange(c reloader.Change) {
 	level := slog.LevelInfo
-	if c.Type == reloader.ChangeBaseline {
-		level = slog.LevelDebug
+	if change.Type == reloader.ChangeBaseline {
+		level = slog.LevelDebug // they are many, and nothing follows from them
 	}
 	var actors []string
-	for _, a := range c.Candidates {
+	for _, a := range change.Candidates {
 		actors = append(actors, a.Actor.Name())
 	}
-	d.Logger.Log(context.Background(), level, "change", "change", c.ID, "config", c.Config.String(), "type", c.Type, "source", c.Source, "actors", actors)
+	h.Logger.Log(context.Background(), level, "change", "change", change.ID, "config", c.String(), "type", change.Type, "source", change.Source, "actors", actors)
 }
 
 // maxUnstored bounds the changes of one config that wait for NATS to come back.

@@ -54,7 +54,8 @@ func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
 		Requested: t.asked(),
 	}
 	for c := range t.edges.All() {
-		at.Looking = at.Looking || g.intake.unanswered(c) && t.shows(c, g.configs.of(c).now)
+		known := g.configs.of(c)
+		at.Looking = at.Looking || known.unreadable == "" && g.intake.unanswered(c) && t.shows(c, known.now)
 	}
 	return at
 }

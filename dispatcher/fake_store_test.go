@@ -70,17 +70,6 @@ func (s *store) LoadChanges(context.Context, string) (map[reloader.Config]reload
 	})
 }
 
-// LatestChange returns the newest change of one config.
-func (s *store) LatestChange(_ context.Context, _ string, c reloader.Config) (change reloader.Change, ok bool, err error) {
-	err = s.work(&s.lostChanges, func() {
-		var e []byte
-		if e, ok = s.changes[c]; ok {
-			change = decode[reloader.Change](e)
-		}
-	})
-	return change, ok, err
-}
-
 // AppendChange appends.
 func (s *store) AppendChange(_ context.Context, c reloader.Change) error {
 	return s.work(&s.lostChanges, func() { s.changes[c.Config] = encode(c) })

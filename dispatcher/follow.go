@@ -77,9 +77,6 @@ func (d own) Meta(ctx context.Context, c reloader.Config) (live.Meta, bool, erro
 
 // Look reads c and records its change.
 func (d own) Look(ctx context.Context, c reloader.Config) (fleet.Seen, error) {
-	if err := d.recall(ctx, c); err != nil {
-		return fleet.Seen{}, err
-	}
 	f, err := d.look(ctx, c, nil)
 	b := d.lock()
 	defer d.unlock()

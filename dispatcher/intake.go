@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/reroll-dev/reroll/dispatcher/metrics"
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -16,7 +14,7 @@ const (
 	// lookAgain is when to read a config again whose writer got an answer with unknown outcome: the API server may
 	// commit the write after it has answered, but no later than its request time-out.
 	lookAgain = time.Minute
-	// retryRefused is when a config is looked at again that the API server refused to show.
+	// retryRefused is when a config is looked at again that the API server, or the cluster that owns it, refused to show.
 	retryRefused = time.Minute
 	// maxHints is how many hints, the newest ones, are kept of a config until it is looked at: they say who may have changed it.
 	maxHints = 16
@@ -112,20 +110,16 @@ func (d *Dispatcher) verify(ctx context.Context, c reloader.Config) (time.Durati
 	}
 	d.fleet.Touched(c)
 	err := errors.Join(errs...)
-	refused := len(hints) == 0 && c.Cluster == "" && fateOf(err) == fateNever // the sweep asked for it, and will again
 	b = d.lock()
 	delete(b.intake.looking, c)
-	if err != nil && !refused {
+	if err != nil {
 		again := b.intake.of(c)
 		again.due = true
 		again.add(hints...)
 	}
 	d.unlock()
 	d.acknowledge(l.deliveries, targets, err)
-	switch {
-	case refused:
-		return 0, nil
-	case apierrors.IsForbidden(err):
+	if fateOf(err) == fateNever {
 		return retryRefused, nil
 	}
 	return 0, err

@@ -90,25 +90,6 @@ func (d *looker) lookAbroad(c reloader.Config) (fact, *reloader.Change, error) {
 	return f, &change, nil
 }
 
-// recall reads the last change of c from the history, if it was forgotten while no workload used c. Clusters that follow c get the earlier content.
-func (d *looker) recall(ctx context.Context, c reloader.Config) error {
-	known := d.lock().configs.of(c).last(d.Cluster, c)
-	d.unlock()
-	if known.Type != "" {
-		return nil
-	}
-	last, found, err := d.History.LatestChange(ctx, d.Cluster, c)
-	if err != nil || !found {
-		return err
-	}
-	b := d.lock()
-	defer d.unlock()
-	if e := b.configs.of(c); e.last(d.Cluster, c).Type == "" {
-		e.newest = newestOf(last)
-	}
-	return nil
-}
-
 // learn makes f the newest look at c: it may be a change for the history, and something to decide for the workloads that depend on c.
 func (b *board) learn(c reloader.Config, f fact, told *reloader.Change, hints []reloader.Hint) fact {
 	e := b.configs.of(c)

@@ -48,7 +48,6 @@ type Ledger interface {
 // History keeps changes, reloads and the records of workloads, for people and the API. No decision depends on it.
 type History interface {
 	LoadChanges(ctx context.Context, cluster string) (map[reloader.Config]reloader.Change, error)
-	LatestChange(ctx context.Context, cluster string, c reloader.Config) (reloader.Change, bool, error)
 	AppendChange(ctx context.Context, c reloader.Change) error
 	LoadWorkloads(ctx context.Context, cluster string) ([]reloader.WorkloadRecord, error)
 	PutWorkload(ctx context.Context, r reloader.WorkloadRecord) error

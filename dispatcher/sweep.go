@@ -23,10 +23,10 @@ type scope struct {
 
 func scopeOf(c reloader.Config) scope { return scope{c.Kind, c.Namespace} }
 
-// sweeper looks at every config that some workload depends on, once in each interval and evenly spread over it.
+// sweeper looks at every config that some workload depends on, once in each interval.
 type sweeper struct {
 	*looker
-	// suspicion has the reason for a sweep of everything at once.
+	// suspicion has the reason for a sweep now.
 	suspicion chan string
 }
 
@@ -67,7 +67,7 @@ func (d *sweeper) Suspect(reason string) {
 // never is an interval that does not end.
 const never = 100 * 365 * 24 * time.Hour
 
-// sweep looks at every scope in each interval, and at all at once when hints may have been lost, until ctx ends.
+// sweep looks at every scope in each interval, and now when hints may have been lost, until ctx ends.
 func (d *sweeper) sweep(ctx context.Context) {
 	if d.SweepInterval > 0 {
 		d.metrics.Swept(time.Now()) // the sweep at the start has looked at all
@@ -75,59 +75,49 @@ func (d *sweeper) sweep(ctx context.Context) {
 	time.AfterFunc(lookAgain, func() {
 		d.Suspect("a request that an earlier process heard of may have been carried out since the start")
 	})
-	for ctx.Err() == nil {
-		began := time.Now()
-		reached := d.round(ctx, cmp.Or(d.SweepInterval, never))
-		d.metrics.SweepTook(time.Since(began))
-		if reached {
+	interval := time.NewTicker(cmp.Or(d.SweepInterval, never))
+	defer interval.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-interval.C:
+		case reason := <-d.suspicion:
+			d.Logger.Info("sweeping everything", "reason", reason)
+		}
+		began, reached := time.Now(), true
+		scopes := d.lock().index.scopes()
+		d.unlock()
+		for _, s := range scopes {
+			reached = d.scope(ctx, s) && reached
+		}
+		d.expandPatterns()
+		if d.metrics.SweepTook(time.Since(began)); reached && ctx.Err() == nil {
 			d.metrics.Swept(time.Now())
 		}
 	}
 }
 
-// round looks at every scope and pattern, spread over a time, and reports whether it could look at all. Without that time it hurries.
-func (d *sweeper) round(ctx context.Context, over time.Duration) bool {
-	scopes := d.lock().index.scopes()
-	d.unlock()
-	begin, reached := time.Now(), true
-	step := over / time.Duration(max(1, len(scopes)))
-	if len(scopes) == 0 {
-		d.pause(ctx, step)
-	}
-	for i, s := range scopes {
-		d.pause(ctx, time.Until(begin.Add(time.Duration(i+1)*step)))
-		reached = d.scope(ctx, s, step) && reached
-	}
-	d.expandPatterns()
-	return reached && ctx.Err() == nil
-}
-
-// pause waits. If hints may have been lost meanwhile, it looks at everything instead.
-func (d *sweeper) pause(ctx context.Context, wait time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait):
-	case reason := <-d.suspicion:
-		d.Logger.Info("sweeping everything", "reason", reason)
-		d.round(ctx, 0)
-	}
-}
+// readPause is between two reads where configs cannot be listed, so that hints do not wait for them.
+const readPause = 10 * time.Millisecond
 
 // scope looks at the configs of one scope that are not in the version last seen, and reports whether it could. Where versions may not be listed, each
-// config is read, spread over the available time. A list that fails otherwise waits for the next round.
-func (d *sweeper) scope(ctx context.Context, s scope, over time.Duration) bool {
+// config is read. A list that fails otherwise waits for the next sweep.
+func (d *sweeper) scope(ctx context.Context, s scope) bool {
 	began := time.Now()
 	listed, err := d.Configs.List(ctx, s.kind, s.namespace)
 	if err != nil && !apierrors.IsForbidden(err) {
 		d.Logger.Warn("sweep could not list configs", "kind", s.kind, "namespace", s.namespace, "error", err)
 		return false
 	}
-	b := d.lock()
-	known := b.index.known(s)
+	known := d.lock().index.known(s)
 	d.unlock()
-	for i, c := range known {
-		if err != nil && i > 0 {
-			d.pause(ctx, over/time.Duration(len(known)))
+	for _, c := range known {
+		if ctx.Err() != nil {
+			return false
+		}
+		if err != nil {
+			time.Sleep(readPause)
 		}
 		meta, there := listed[c]
 		b := d.lock()

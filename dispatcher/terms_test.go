@@ -193,8 +193,9 @@ func TestWho(t *testing.T) {
 			test.act(w)
 			w.must(w.Quiesce(t.Context()))
 			w.rolled(web, 1)
-			change, _, err := w.store.LatestChange(t.Context(), clusterName, appConfig)
+			changes, err := w.store.LoadChanges(t.Context(), clusterName)
 			w.must(err)
+			change := changes[appConfig]
 			var found []string
 			for _, who := range change.Candidates {
 				found = append(found, fmt.Sprint(who.Actor.User, " ", who.Sure))

@@ -23,11 +23,8 @@ const (
 	maxLines = 100
 )
 
-// Outlook is what is left to do in a namespace: what is in flight, and what waits on purpose. One line each.
-type Outlook struct{ Pending, Held []string }
-
-// Barrier waits, no longer than ctx, until nothing is in flight in a namespace.
-type Barrier func(ctx context.Context, namespace string) Outlook
+// Barrier waits, no longer than ctx, until nothing is in flight in a namespace. It returns what still is, and what waits on purpose: one line each.
+type Barrier func(ctx context.Context, namespace string) (pending, held []string)
 
 // barrier answers those who reach the loopback of the process, as kubectl port-forward does: the answer names workloads and configs, and costs the API
 // server some lists.
@@ -53,13 +50,13 @@ func barrier(wait Barrier) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), longest)
 		defer cancel()
-		o := wait(ctx, namespace)
-		if len(o.Pending) > 0 {
+		pending, held := wait(ctx, namespace)
+		if len(pending) > 0 {
 			w.WriteHeader(http.StatusConflict)
 		} else {
 			_, _ = fmt.Fprintf(w, "decided: every write in namespace %s before this request\n", namespace)
 		}
-		_, _ = io.WriteString(w, lines("pending", o.Pending)+lines("held", o.Held))
+		_, _ = io.WriteString(w, lines("pending", pending)+lines("held", held))
 	}))
 }
 

@@ -48,7 +48,7 @@ func newTimes(r prometheus.Registerer) times {
 
 func newSweepTimes() prometheus.Histogram {
 	o := histogram("reroll_sweep_duration_seconds",
-		"Time from the beginning of a sweep over every config to its end; spread over the interval unless it is in a hurry.")
+		"Time that a resync took to compare every config with what was last seen of it.")
 	o.Buckets = []float64{.1, 1, 10, 60, 300, 600, 1200, 3600}
 	return prometheus.NewHistogram(o)
 }

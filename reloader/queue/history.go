@@ -27,13 +27,6 @@ func (q *Queue) LoadChanges(ctx context.Context, cluster string) (map[reloader.C
 	return changes, wrap(err, "load changes of %s", cluster)
 }
 
-// LatestChange returns the newest change of c; false if there is none that can be read.
-func (q *Queue) LatestChange(ctx context.Context, cluster string, c reloader.Config) (reloader.Change, bool, error) {
-	subject, err := ConfigSubject(configPrefix, cluster, c)
-	change, found, err := newest(ctx, q, StateStream, subject, err, newestChange)
-	return change, found, wrap(err, "latest change of %s", c)
-}
-
 func newestChange(m Stored) (*reloader.Change, error) { return changeOf(configPrefix, m) }
 
 // AppendReload stores r as the newest reload of its workload. Of several versions of one reload the last is the one that counts.
@@ -45,8 +38,19 @@ func (q *Queue) AppendReload(ctx context.Context, r reloader.Reload) error {
 // LastReload returns the newest stored reload of a workload; false if there is none that can be read.
 func (q *Queue) LastReload(ctx context.Context, cluster string, ref reloader.WorkloadRef) (reloader.Reload, bool, error) {
 	subject, err := workloadSubject(reloadPrefix, cluster, ref)
-	r, found, err := newest(ctx, q, HistoryStream, subject, err, reloadOf)
-	return r, found, wrap(err, "last reload of %s", ref)
+	if err != nil {
+		return reloader.Reload{}, false, wrap(err, "last reload of %s", ref)
+	}
+	m, found, err := q.latest(ctx, HistoryStream, subject)
+	if err != nil || !found {
+		return reloader.Reload{}, false, wrap(err, "last reload of %s", ref)
+	}
+	r, err := reloadOf(m)
+	if err != nil {
+		q.noteUnreadable(HistoryStream, subject, err)
+		return reloader.Reload{}, false, nil
+	}
+	return *r, true, nil
 }
 
 // store stores a record on its subject, unless err says that it has none.
@@ -59,23 +63,6 @@ func store[R reloader.Record](ctx context.Context, to *recorder, subject string,
 		return err
 	}
 	return to.put(ctx, m)
-}
-
-// newest returns the newest record of a subject, unless err says that there is no such subject; false if there is none that can be read.
-func newest[R any](ctx context.Context, q *Queue, stream, subject string, err error, read func(Stored) (*R, error)) (record R, found bool, _ error) {
-	if err != nil {
-		return record, false, err
-	}
-	m, found, err := q.latest(ctx, stream, subject)
-	if err != nil || !found {
-		return record, false, err
-	}
-	r, err := read(m)
-	if err != nil {
-		q.noteUnreadable(stream, subject, err)
-		return record, false, nil
-	}
-	return *r, true, nil
 }
 
 // each calls f for every record of STATE that matches and can be read. One that has ended has no content.

@@ -66,14 +66,6 @@ func TestNewestChange(t *testing.T) {
 	if diff := cmp.Diff(map[reloader.Config]reloader.Change{last.Config: last, config("a"): change("a", "3")}, all); diff != "" {
 		t.Error(diff)
 	}
-	if got, found, err := q.LatestChange(ctx, "blue", last.Config); err != nil || !found || got.ID != last.ID {
-		t.Errorf("%v %t %+v", err, found, got)
-	}
-	for _, name := range []string{"missing", "broken"} {
-		if _, found, err := q.LatestChange(ctx, "blue", config(name)); err != nil || found {
-			t.Errorf("%s: found %t, %v", name, found, err)
-		}
-	}
 	if err := q.AppendChange(ctx, change("UPPER", "1")); err == nil {
 		t.Error("a config that cannot exist has a change")
 	}

@@ -171,10 +171,10 @@ func (p *program) serveOps(context.Context) error {
 }
 
 // barrier waits until nothing is in flight in a namespace.
-func (p *program) barrier(ctx context.Context, namespace string) ops.Outlook {
+func (p *program) barrier(ctx context.Context, namespace string) (pending, held []string) {
 	d := p.dispatcher.Load()
 	if d == nil {
-		return ops.Outlook{Pending: []string{errStarting.Error()}}
+		return []string{errStarting.Error()}, nil
 	}
-	return ops.Outlook(d.Barrier(ctx, namespace))
+	return d.Barrier(ctx, namespace)
 }
