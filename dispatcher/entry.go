@@ -59,10 +59,10 @@ func (all configs) of(c reloader.Config) *entry {
 	return all[c]
 }
 
-// is reports whether meta is of the write that f found. A restored etcd gives its resource versions a second time: then the data was written after it
-// was seen. If the API server's clock is ahead of ours, that costs one read too many.
-func (f fact) is(meta live.Meta) bool {
-	return !f.absent && f.UID == meta.UID && f.ResourceVersion == meta.ResourceVersion && !meta.DataWritten.After(f.seen)
+// is reports whether meta is of the write that f found, or f found the absence of what is not there. A restored etcd gives its resource versions a second
+// time: then the data was written after it was seen. If the API server's clock is ahead of ours, that costs one read too many.
+func (f fact) is(meta live.Meta, there bool) bool {
+	return f.absent != there && (!there || f.UID == meta.UID && f.ResourceVersion == meta.ResourceVersion && !meta.DataWritten.After(f.seen))
 }
 
 // sameAs reports whether o found the same write, and no more of it.
@@ -85,7 +85,7 @@ func (e *entry) see(f fact, hints []reloader.Hint) fact {
 	}
 	switch {
 	case !e.looked():
-	case e.now.absent && f.absent || !f.absent && e.now.is(f.Meta):
+	case e.now.is(f.Meta, !f.absent):
 		f.seen = e.now.seen
 		if e.now.touched.After(f.touched) {
 			f.touched = e.now.touched

@@ -38,10 +38,10 @@ func (d *looker) read(ctx context.Context, c reloader.Config, hints []reloader.H
 		return f, nil
 	}
 	switch {
-	case known.content() && known.is(f.Meta) && (known.marks != nil || !whole):
+	case known.content() && known.is(f.Meta, true) && (known.marks != nil || !whole):
 		f.digest, f.older, f.marks = known.digest, known.older, known.marks
 		return f, nil
-	case !whole && d.Ring.Knows(last.New.KeyID) && last.Present() && (fact{Meta: live.Meta{UID: last.UID, ResourceVersion: last.ResourceVersion}, seen: last.VerifiedAt}).is(f.Meta):
+	case !whole && d.Ring.Knows(last.New.KeyID) && last.Present() && (fact{Meta: live.Meta{UID: last.UID, ResourceVersion: last.ResourceVersion}, seen: last.VerifiedAt}).is(f.Meta, true):
 		f.digest = last.New
 		return f, nil
 	case !whole && !d.needsContent(c, f.Meta):

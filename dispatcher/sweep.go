@@ -131,7 +131,7 @@ func (d *sweeper) scope(ctx context.Context, s scope) bool {
 
 // asSeen reports whether a config is as the last look found it, which then counts as one that began with the list that has meta.
 func (e *entry) asSeen(kind reloader.ConfigKind, meta live.Meta, there bool, began time.Time) bool {
-	if !e.looked() || e.now.absent == there || there && !e.now.is(meta) {
+	if !e.looked() || !e.now.is(meta, there) {
 		return false
 	}
 	if !kind.External() {
