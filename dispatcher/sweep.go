@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -64,24 +63,21 @@ func (d *sweeper) Suspect(reason string) {
 	}
 }
 
-// never is an interval that does not end.
-const never = 100 * 365 * 24 * time.Hour
-
 // sweep looks at every scope in each interval, and now when hints may have been lost, until ctx ends.
 func (d *sweeper) sweep(ctx context.Context) {
+	var interval <-chan time.Time // nil if there are no sweeps but the one at the start, which has looked at all
 	if d.SweepInterval > 0 {
-		d.metrics.Swept(time.Now()) // the sweep at the start has looked at all
+		d.metrics.Swept(time.Now())
+		interval = time.Tick(d.SweepInterval)
 	}
 	time.AfterFunc(lookAgain, func() {
 		d.Suspect("a request that an earlier process heard of may have been carried out since the start")
 	})
-	interval := time.NewTicker(cmp.Or(d.SweepInterval, never))
-	defer interval.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-interval.C:
+		case <-interval:
 		case reason := <-d.suspicion:
 			d.Logger.Info("sweeping everything", "reason", reason)
 		}
