@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -65,9 +64,8 @@ func (x *scribe) rolled(did done) reloader.Reload {
 	if r.Pods = t.asking.asked(); did.why != "" {
 		r.Message = did.why
 	}
-	if hot := slices.Contains(reloader.HotReasons, r.Outcome); hot {
+	if slices.Contains(reloader.HotReasons, r.Outcome) {
 		r.DecidedAt = t.asking.began
-		r.Message += fmt.Sprintf(" (%d of %d pods)", r.Pods.Answered, r.Pods.Asked)
 	}
 	if len(did.rolled) == 0 {
 		r.Requested = strings.ToValidUTF8(s.requested[:min(len(s.requested), maxRequested)], "")

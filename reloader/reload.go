@@ -52,6 +52,18 @@ type Asked struct {
 	Names    []string `json:"failedPods,omitempty" doc:"The names of the first of those that did not."`
 }
 
+// String is how tables and Events show the pods; empty if there is nothing to show.
+func (a *Asked) String() string {
+	if a == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d asked, %d answered, %d failed", a.Asked, a.Answered, a.Failed)
+	if len(a.Names) > 0 {
+		text += " (" + strings.Join(a.Names, ", ") + ")"
+	}
+	return text
+}
+
 // Took returns the seconds from the earliest request behind the reload until its patch, or from the end of the wait if something held it back on
 // purpose; 0 if either is not known.
 func (r Reload) Took(heldBack bool) float64 {

@@ -119,26 +119,24 @@ func eventSource(kind reloader.ConfigKind) string { return "reloader-" + kind.In
 // eventsOf returns an Event for each config behind r; none if r has an outcome that is no Event. Content that
 // comes back is the same reload for another change.
 func eventsOf(w *workload.Workload, r reloader.Reload) []*corev1.Event {
-	failed, did := false, "Updated"
+	severity, reason, did, more := corev1.EventTypeNormal, eventReloaded, "Updated", ""
+	if r.Pods != nil {
+		more = "; pods: " + r.Pods.String()
+	}
 	switch {
 	case r.Outcome == reloader.ReasonReloaded, r.Outcome == reloader.ReasonPaused:
 	case slices.Contains(reloader.HotReasons, r.Outcome):
 		did = "reloaded without a restart"
 	case r.Outcome == reloader.ReasonRefused, r.Outcome == reloader.ReasonFailing, r.Outcome == reloader.ReasonReloadFailed:
-		failed = true
+		severity, reason, did, more = corev1.EventTypeWarning, eventFailed, "not updated:", more+": "+r.Message
 	default:
 		return nil
 	}
 	var events []*corev1.Event
 	for _, c := range byConfig(r.Causes) {
 		e := newEvent(w, r.DecidedAt, r.ID, c.ChangeID, c.Config.String())
-		e.Type, e.Reason, e.Source.Component = corev1.EventTypeNormal, eventReloaded, eventSource(c.Config.Kind)
-		text := describe(w, c, did)
-		if failed {
-			e.Type, e.Reason = corev1.EventTypeWarning, eventFailed
-			text = describe(w, c, "not updated:") + ": " + r.Message
-		}
-		e.Message = bounded(text)
+		e.Type, e.Reason, e.Source.Component = severity, reason, eventSource(c.Config.Kind)
+		e.Message = bounded(describe(w, c, did) + more)
 		events = append(events, e)
 	}
 	return events

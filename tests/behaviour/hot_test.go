@@ -1,10 +1,13 @@
 package behaviour
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"net/http"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -69,10 +72,19 @@ func (p *program) has() []string {
 
 // TestRunningPodsReload: running pods of a workload that asks for it take an edit without a restart; it is on record when each was asked again after
 // the time that kubelets take. Each is asked for its owner alone, though all three select it. Where the status of a pod names the loopback, that gets no
-// call: the workload restarts, and says why.
+// call: the workload restarts, and says why; or it reports that, if it must not restart. Records, Events and metrics count the pods. Which workload would
+// restart in spite of its strategy is said before a change.
 func TestRunningPodsReload(t *testing.T) {
 	s := newRoom(t)
+	called := func(result string) float64 {
+		n, err := s.Line.Reroll.Metric(s.Ctx(), "reroll_hot_reload_calls_total", `result="`+result+`"`)
+		s.Must(err)
+		return n
+	}
+	answered, failed := called("answered"), called("failed")
 	s.Config("app", "one")
+	s.Config("other", "one")
+	s.Deploy("env", map[string]string{"reroll.dev/auto": "true", "reroll.dev/strategy": "http", "reroll.dev/http-reload": "POST :web/"}, line.FromConfigMap("other"))
 	programs := map[string]*program{}
 	for kind, hashLabel := range map[string]string{"Deployment": "pod-template-hash", "StatefulSet": "controller-revision-hash", "DaemonSet": "controller-revision-hash"} {
 		s.KubectlWith(fmt.Sprintf(hotManifest, "apps/v1", kind, `reroll.dev/http-verify: "GET :web/metrics config_reloads_total"`), "apply", "-f", "-")
@@ -80,19 +92,26 @@ func TestRunningPodsReload(t *testing.T) {
 		programs[kind] = &program{room: s}
 		s.Must(line.RunPod(t.Context(), s.Client(), s.NS, hashLabel, strings.ToLower(kind), owner, &http.Server{Handler: programs[kind]}))
 	}
-	s.Quiet()
+	s.Settled(len(programs) + 1)
+	reroll := func(args ...string) string { // check fails if anything is wrong
+		out, _ := s.Reroll(append(args, "-n", s.NS, "--server", s.Line.Reroll.API)...)
+		return out
+	}
+	for _, args := range [][]string{{"check"}, {"explain", "deploy/env"}, {"impact", "cm/other"}} {
+		if out := reroll(args...); !strings.Contains(out, "ConfigMap/"+s.NS+"/other is used as envFrom, so running pods do not see its changes") || strings.Contains(out, "/web") {
+			t.Errorf("%s says: %s", args[0], out)
+		}
+	}
 
 	s.Edit("app", "two")
 	for _, last := range s.Reloads("web", len(programs)) {
-		if last.Outcome != string(reloader.ReasonVerified) || last.Strategy != "http" || !strings.Contains(last.Message, "1 of 1 pods") {
+		if last.Outcome != string(reloader.ReasonVerified) || last.Strategy != "http" || !reflect.DeepEqual(last.Pods, line.Pods{Asked: 1, Answered: 1}) {
 			t.Errorf("reload %+v", last)
 		}
 	}
 	s.Quiet()
 	for kind, p := range programs {
-		out, err := s.Reroll("explain", kind+"/web", "-n", s.NS, "--server", s.Line.Reroll.API)
-		s.Must(err)
-		if !strings.Contains(out, "UpToDate") || !strings.Contains(out, "without a restart (strategy http)") {
+		if out := reroll("explain", kind+"/web"); !strings.Contains(out, "UpToDate") || !strings.Contains(out, "without a restart (strategy http)") {
 			t.Errorf("explain says: %s", out)
 		}
 		if has := p.has(); !slices.Equal(has, []string{"two", "two"}) || s.Kubectl("get", kind, "web", "-o", "jsonpath={.metadata.generation}") != "1" {
@@ -121,6 +140,40 @@ func TestRunningPodsReload(t *testing.T) {
 	}
 	if has := programs["Deployment"].has(); len(has) != 2 {
 		t.Errorf("the program at the loopback has read %q", has)
+	}
+
+	s.Kubectl("annotate", "deployment/web", "reroll.dev/http-fallback=none", "reroll.dev/http-verify-")
+	s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "pod-template-hash", "second", metav1.OwnerReference{Name: "web"}, &http.Server{Handler: programs["Deployment"]}))
+	s.Quiet()
+	s.Edit("app", "four")
+	if last := s.Reloads("web", 5)[0]; last.Outcome != string(reloader.ReasonReloadFailed) || !reflect.DeepEqual(last.Pods, line.Pods{Asked: 2, Answered: 1, Failed: 1, FailedPods: []string{forged.Name}}) {
+		t.Errorf("reload %+v", last)
+	}
+	const fine, bad = "1 asked, 1 answered, 0 failed", "2 asked, 1 answered, 1 failed"
+	out := reroll("get", "reloads", "-o", "wide")
+	for _, want := range []string{"1/1 pods", fine, "1/2 pods", bad + " (" + forged.Name + ")"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("get reloads does not say %q: %s", want, out)
+		}
+	}
+	s.Await("Events that count pods", func(ctx context.Context) error {
+		events, err := s.Client().CoreV1().Events(s.NS).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=web"})
+		if err != nil {
+			return err
+		}
+		var text string
+		for _, e := range events.Items {
+			text += e.Type + " " + e.Reason + " " + e.InvolvedObject.Kind + ": " + e.Message + "\n"
+		}
+		for _, want := range []string{"Normal Reloaded DaemonSet: .*; pods: " + fine, "Warning ReloadFail Deployment: .*; pods: " + bad + ` \(` + forged.Name + `\): `} {
+			if !regexp.MustCompile(want).MatchString(text) {
+				return fmt.Errorf("none says %s: %s", want, text)
+			}
+		}
+		return nil
+	})
+	if yes, no := called("answered")-answered, called("failed")-failed; yes < 7 || no < 2 {
+		t.Errorf("%v calls answered and %v failed", yes, no)
 	}
 }
 
@@ -154,7 +207,7 @@ func TestRolloutBehindMutualTLS(t *testing.T) {
 	s.Quiet()
 
 	s.Edit("app", "two")
-	if last := s.Reloads("web", 1)[0]; last.Outcome != string(reloader.ReasonCalled) || last.Workload.Kind != "Rollout" || !strings.Contains(last.Message, "2 of 2 pods") {
+	if last := s.Reloads("web", 1)[0]; last.Outcome != string(reloader.ReasonCalled) || last.Workload.Kind != "Rollout" || last.Pods.Answered != 2 || last.Pods.Asked != 2 {
 		t.Errorf("reload %+v", last)
 	}
 	if has := p.has(); !slices.Equal(has, []string{"two", "two", "two", "two"}) || template() != before {

@@ -17,6 +17,14 @@ type Reload struct {
 	Workload                       named
 	Causes                         []Cause
 	DecidedAt, PatchedAt           time.Time
+	// Pods is empty unless running pods were asked to reload.
+	Pods Pods
+}
+
+// Pods counts pods of a Reload.
+type Pods struct {
+	Asked, Answered, Failed int
+	FailedPods              []string
 }
 
 // Cause is one cause of a Reload.

@@ -154,6 +154,18 @@ func TestRefs(t *testing.T) {
 	}
 }
 
+// TestPodsOfAReload: where others show the rollout, a reload without a restart shows its pods, and -o wide names those that failed.
+func TestPodsOfAReload(t *testing.T) {
+	r := reloader.Reload{Pods: &reloader.Asked{Asked: 3, Answered: 2, Failed: 1, Names: []string{"web-2"}}}
+	if cells := reloadRow(r, now).cells; cells[5].text != "2/3 pods" || cells[11].text != "3 asked, 2 answered, 1 failed (web-2)" {
+		t.Errorf("%+v", cells)
+	}
+	r.Outcome = reloader.ReasonReloaded // it rolls, since its pods failed
+	if cells := reloadRow(r, now).cells; cells[5].text != dash {
+		t.Errorf("%+v", cells)
+	}
+}
+
 // TestCluster: each problem of a cluster is one finding in the words of its verdict; what spoils the dispatcher itself is an error.
 func TestCluster(t *testing.T) {
 	cases := map[string]struct {

@@ -36,7 +36,7 @@ var resources = []resource{
 	},
 	{
 		name: "reloads", state: "outcome", states: textsOf(reloader.Outcomes), read: reading(reloadRow), names: workloadNames,
-		columns: columnsOf("ID, AGE*, CLUSTER, WORKLOAD, OUTCOME, ROLLOUT, BECAUSE OF, WHO, LATENCY, +DECIDED, +STRATEGY, +MESSAGE"),
+		columns: columnsOf("ID, AGE*, CLUSTER, WORKLOAD, OUTCOME, ROLLOUT, BECAUSE OF, WHO, LATENCY, +DECIDED, +STRATEGY, +PODS, +MESSAGE"),
 	},
 	{
 		name: "workloads", state: "state", states: textsOf(verdict.States), read: reading(workloadRow), names: workloadNames,
@@ -91,7 +91,10 @@ func changeRow(r view.ChangeRow, now time.Time) row {
 }
 
 func reloadRow(r reloader.Reload, now time.Time) row {
-	latency, who := dash, whoCaused(r.Causes)
+	latency, who, rollout := dash, whoCaused(r.Causes), rolloutCell(r.Rollout)
+	if r.Pods != nil && r.Outcome != reloader.ReasonReloaded {
+		rollout = text(fmt.Sprintf("%d/%d pods", r.Pods.Answered, r.Pods.Asked))
+	}
 	if took, ok := r.Latency(); ok {
 		latency = took.Round(time.Millisecond).String()
 	}
@@ -99,8 +102,8 @@ func reloadRow(r reloader.Reload, now time.Time) row {
 		who = "requested: " + r.Requested
 	}
 	return row{r.Cluster, r.ID, []cell{
-		text(r.ID), text(since(now, r.DecidedAt)), text(r.Cluster), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rolloutCell(r.Rollout),
-		text(causesOf(r)), text(who), text(latency), text(exactly(r.DecidedAt)), text(cmp.Or(r.Strategy, dash)), text(cmp.Or(r.Message, dash)),
+		text(r.ID), text(since(now, r.DecidedAt)), text(r.Cluster), text(workloadRef("", r.Workload).String()), reasonCell(r.Outcome), rollout,
+		text(causesOf(r)), text(who), text(latency), text(exactly(r.DecidedAt)), text(cmp.Or(r.Strategy, dash)), text(cmp.Or(r.Pods.String(), dash)), text(cmp.Or(r.Message, dash)),
 	}}
 }
 
