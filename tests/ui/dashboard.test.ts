@@ -95,6 +95,15 @@ test('the strip, the navigation and the page say the same of what needs attentio
   await expect(page.locator('section', { hasText: 'Waiting' }).locator('.card')).toHaveCount(all.length - n);
 });
 
+test('a reload without a restart says how many pods were asked, and which failed', async ({ page }) => {
+  const pods = '3 pods asked · 2 answered · 1 failed: wishlist-2';
+  await open(page, { path: '/#/workloads/prod-us/shop/Deployment/wishlist', has: '.history .badge' });
+  const entry = page.locator('.history > li').first();
+  await expect(entry).toContainText(pods);
+  await entry.getByRole('link').first().click();
+  await expect(page.locator('.panel .outcomes li', { hasText: 'wishlist' })).toContainText(pods);
+});
+
 test('a command is copied', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, pages.find((p) => p.name === 'not opted in')!);

@@ -197,6 +197,9 @@ func (f *Fleet) tell(s scene) {
 			continue
 		case held:
 			refuse(&r, a.hold.Message)
+			if r.Outcome = a.hold.Reason; a.hot() {
+				r.Strategy, r.Pods = "http", &reloader.Asked{Asked: 3, Answered: 2, Failed: 1, Names: []string{"wishlist-2"}}
+			}
 		case a.name == s.rolling:
 			r.Rollout.Result, r.Rollout.EndedAt = reloader.ReasonRolling, time.Time{}
 		}

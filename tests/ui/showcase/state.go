@@ -13,6 +13,9 @@ import (
 func (f *Fleet) workload(a app) reloader.WorkloadRecord {
 	ref := reloader.WorkloadRef{Kind: a.kind, Namespace: a.namespace, Name: a.name}
 	w := reloader.WorkloadRecord{Cluster: a.cluster, Workload: ref, UID: a.cluster + a.namespace + a.name, Dialect: "stakater", Strategy: "env-vars"}
+	if a.hot() {
+		w.Strategy = "http"
+	}
 	for i, name := range a.configs {
 		e := reloader.Edge{
 			Config: config(a.namespace, name), Why: reloader.ReasonAuto, Clause: "reloader.stakater.com/auto",
@@ -23,7 +26,7 @@ func (f *Fleet) workload(a app) reloader.WorkloadRecord {
 		}
 		keys := keyNames[e.Config.Name]
 		switch {
-		case issued(e.Config):
+		case issued(e.Config), a.hot():
 			e.Uses = []reloader.Use{{How: "volume", Container: "app"}}
 		case i == 0:
 			e.Uses = []reloader.Use{{How: "envFrom", Container: "app"}}
@@ -104,7 +107,7 @@ func (f *Fleet) clusters() []reloader.ClusterStatus {
 	eu.Held = map[reloader.Reason]int{reloader.ReasonOutsideWindow: 1, reloader.ReasonRefused: 1, reloader.ReasonWaitingForStep: 1}
 	us.Pending, us.OldestPendingAt, us.HintsPending = 1, ago(99*time.Second), 212
 	us.Drift, us.Feeds[1].State, us.Feeds[1].LastAt = 3, "silent", ago(14*time.Minute)
-	us.Held = map[reloader.Reason]int{reloader.ReasonFlapping: 1}
+	us.Held = map[reloader.Reason]int{reloader.ReasonFlapping: 1, reloader.ReasonReloadFailed: 1}
 	us.Pauses = []reloader.Pause{{Namespace: "platform", Selector: "app=gateway", Until: f.Now.Add(90 * time.Minute), Reason: "Certificate rotation, see #4312.", By: "bob@example.com"}}
 	staging.Freeze = &reloader.Pause{Reason: loadTest, Until: f.thaw(), By: "dana@example.com"}
 	staging.Windows = []reloader.Window{{Schedule: fmt.Sprintf("CRON_TZ=UTC 0 %d * * * 4h", f.opening().Hour()), Next: f.opening()}}

@@ -68,6 +68,9 @@ type app struct {
 	hold                           *reloader.Hold
 }
 
+// hot reports whether the running pods of an app are asked to reload.
+func (a app) hot() bool { return a.hold != nil && a.hold.Reason == reloader.ReasonReloadFailed }
+
 // apps has the configs of each app as kind/name; "cm" and "secret" stand for their kinds.
 var apps = []app{
 	{"prod-eu", "shop", "Deployment", "cart", []string{"cm/feature-flags", "cm/cart-settings", "secret/payments-api"}, nil},
@@ -81,7 +84,7 @@ var apps = []app{
 	{"prod-us", "shop", "Deployment", "cart", []string{"cm/feature-flags", "cm/cart-settings"}, nil},
 	{"prod-us", "shop", "Deployment", "checkout", []string{"cm/feature-flags", "secret/payments-api"}, &reloader.Hold{Reason: reloader.ReasonFlapping}},
 	{"prod-us", "shop", "Deployment", "storefront", []string{"cm/feature-flags", "cm/storefront-theme"}, nil},
-	{"prod-us", "shop", "Deployment", "wishlist", []string{"cm/feature-flags"}, nil},
+	{"prod-us", "shop", "Deployment", "wishlist", []string{"cm/feature-flags"}, &reloader.Hold{Reason: reloader.ReasonReloadFailed, Attempts: 2, Message: "pod wishlist-2: answered with status 500 Internal Server Error"}},
 	{"prod-us", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls", "provider/edge-keys"}, nil},
 	{"staging", "platform", "Deployment", "gateway", []string{"cm/routes", "secret/wildcard-tls"}, &reloader.Hold{Reason: reloader.ReasonFrozen, Message: loadTest}},
 	{"staging", "data", "Rollout", "feature-store", []string{"cm/feature-store", "secret/warehouse"}, nil},

@@ -36,7 +36,8 @@ export interface Part {
 
 const rank: Tone[] = ['bad', 'wait', 'busy', 'good', 'calm'];
 
-const placeOf = (of: Reload | PendingReload): string => [of.cluster, of.workload.kind, of.workload.namespace, of.workload.name].join('/');
+// placeOf is the workload that something is about.
+export const placeOf = (of: Reload | PendingReload): string => [of.cluster, of.workload.kind, of.workload.namespace, of.workload.name].join('/');
 
 // reloadsOf are the reloads of a change, without those of workloads that still wait: one that was given up is both on record and held.
 export function reloadsOf({ reloads, pending }: { reloads: Reload[]; pending: PendingReload[] }): Reload[] {

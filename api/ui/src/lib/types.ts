@@ -68,6 +68,14 @@ export interface Cause {
   verifiedAt: string;
 }
 
+// Asked counts the running pods that were to take the content without a restart.
+export interface Asked {
+  asked: number;
+  answered: number;
+  failed: number;
+  failedPods?: string[];
+}
+
 // Reload has no causes where it is one of those of a change.
 export interface Reload {
   id: string;
@@ -79,6 +87,7 @@ export interface Reload {
   decidedAt: string;
   patchedAt?: string;
   rollout?: Rollout;
+  pods?: Asked;
   latencySeconds?: number;
   causes?: Cause[];
   /** With which words somebody asked for it, if no change is behind it. */

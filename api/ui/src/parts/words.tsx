@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { clockTime, exact, keysText, relative, who } from '../lib/format';
+import { clockTime, count, exact, keysText, relative, who } from '../lib/format';
 import { type Tone, toneOf, wordsOf } from '../lib/outcome';
-import type { Candidate, Config, KeyChange, Reason, WorkloadRef } from '../lib/types';
+import type { Asked, Candidate, Config, KeyChange, Reason, WorkloadRef } from '../lib/types';
 import { showsCluster } from '../state/fleet';
 import { now } from '../state/page';
 import { impactHref, workloadHref } from '../state/router';
@@ -91,6 +91,13 @@ export function Who({ change }: { change: { candidates?: Candidate[]; source: st
       <small>{note}</small>
     </>
   );
+}
+
+// Pods says how many pods were asked to reload, and which failed.
+export function Pods({ of }: { of: Asked | undefined }) {
+  if (!of) return null;
+  const names = of.failedPods ? `: ${of.failedPods.join(', ')}` : '';
+  return <small>{`${count(of.asked, 'pod')} asked · ${of.answered} answered · ${of.failed} failed${names}`}</small>;
 }
 
 // KeyList lists keys with what happened to them.

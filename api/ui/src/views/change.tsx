@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { duration, personName, refText, segments, verbOf } from '../lib/format';
-import { reloadsOf, stateOf } from '../lib/outcome';
+import { duration, personName, segments, verbOf } from '../lib/format';
+import { placeOf, reloadsOf, stateOf } from '../lib/outcome';
 import type { Candidate, ChangeRow } from '../lib/types';
 import { Icon } from '../parts/glyph';
 import { Answer } from '../parts/states';
-import { Badge, ConfigLink, Fact, Facts, KeyList, Time, WorkloadLink } from '../parts/words';
+import { Badge, ConfigLink, Fact, Facts, KeyList, Pods, Time, WorkloadLink } from '../parts/words';
 import { ask, query } from '../state/api';
 import { useResource } from '../state/resource';
 
@@ -80,13 +80,15 @@ function Outcomes({ change }: { change: ChangeRow }) {
   const { pending } = change;
   if (change.reloads.length + pending.length === 0)
     return <p class="faint">No workload has asked for what changed, or a newer change of the same config superseded it: workloads roll for the newest content only.</p>;
+  const pods = new Map(change.reloads.map((r) => [placeOf(r), r.pods]));
   return (
     <ul class="outcomes">
       {pending.map((p) => (
-        <li key={`${p.cluster}/${refText(p.workload)}`}>
+        <li key={placeOf(p)}>
           <WorkloadLink cluster={p.cluster} workload={p.workload} beside={change.cluster} />
           <Badge reason={p.hold?.reason ?? 'Waiting'} />
           {p.hold?.message && <small>{p.hold.message}</small>}
+          <Pods of={pods.get(placeOf(p))} />
         </li>
       ))}
       {reloadsOf(change).map((r) => (
@@ -94,6 +96,7 @@ function Outcomes({ change }: { change: ChangeRow }) {
           <WorkloadLink cluster={r.cluster} workload={r.workload} beside={change.cluster} />
           <Badge reason={stateOf(r)} />
           {(r.rollout?.message ?? r.message) && <small>{r.rollout?.message ?? r.message}</small>}
+          <Pods of={r.pods} />
         </li>
       ))}
     </ul>

@@ -2,7 +2,7 @@ import { duration, refText, segments, verbOf } from '../lib/format';
 import { conditionOf, lastRolled, stateOf, toneOf } from '../lib/outcome';
 import type { Dependency, Explained, Explanation, List, Reload, Use } from '../lib/types';
 import { Answer, Warnings } from '../parts/states';
-import { Badge, Command, ConfigLink, Fact, Facts, Next, Time, Who } from '../parts/words';
+import { Badge, Command, ConfigLink, Fact, Facts, Next, Pods, Time, Who } from '../parts/words';
 import { ask, query } from '../state/api';
 import { useResource } from '../state/resource';
 import { changeHref, href, type Place } from '../state/router';
@@ -166,6 +166,7 @@ function Entry({ r }: { r: Reload }) {
         {r.latencySeconds !== undefined && <span class="faint">after {duration(r.latencySeconds)}</span>}
       </div>
       {message && <p>{message}</p>}
+      <Pods of={r.pods} />
       {r.requested && <p class="because">requested: {r.requested}</p>}
       {r.causes?.map((c) => (
         <p class="because" key={c.changeID}>
