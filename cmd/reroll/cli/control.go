@@ -72,20 +72,16 @@ func pauseCommand(g *globals) *cobra.Command {
 	}, takesCluster, takesScope, "reroll-namespace,output")
 	p.bind(cmd)
 	cmd.Flags().StringVar(&p.reason, "reason", "", "why, for those who ask why nothing rolls")
-	cmd.Flags().DurationVar(&p.length, "for", 0, "how long, such as 2h (default: 1h; with -A alone, until resumed)")
+	cmd.Flags().DurationVar(&p.length, "for", time.Hour, "how long, such as 2h; with -A alone, until resumed")
 	return cmd
 }
 
 func (p *pausing) pause(cmd *cobra.Command, now time.Time) error {
-	given := cmd.Flags().Changed("for")
-	if given && p.length <= 0 {
+	if p.length <= 0 {
 		return usagef("--for must be positive")
 	}
-	if !given && !p.all() {
-		p.length = time.Hour
-	}
 	end := time.Time{}
-	if p.length > 0 {
+	if !p.all() || cmd.Flags().Changed("for") {
 		end = now.Add(p.length).Truncate(time.Second)
 	}
 	return p.change(cmd, "paused "+whom(p.namespace, p.selector)+until(end), p.namespace, func(d *control.Document, user string) error {
