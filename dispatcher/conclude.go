@@ -24,10 +24,11 @@ func (b *board) conclude(did done) {
 	if did.patched != nil && (did.patched.UID != t.w.UID || older(t.w, did.patched)) {
 		t.w = did.patched
 	}
-	if text := t.target().Annotations[applied.Key]; did.patched != nil && text != "" {
-		t.text = text
+	if did.patched != nil && did.s.plan.Chosen.Pause.Period > 0 {
+		b.owe(did.patched, b.Dialects.Compile(did.patched).Chosen.Pause)
 	}
 	t.state = did.state
+	b.readState(t)
 	b.states.change(t.w.Ref())
 	for c, opened := range did.s.configs {
 		v, decided := did.verdicts[c]
@@ -132,7 +133,9 @@ func (d *roller) holdBack(s *sitting, rolling []reloader.Config, err error) time
 	reason := reloader.ReasonRetrying
 	switch fate := fateOf(err); {
 	case fate == fateGone:
-		d.tracker.forgetGone(s.t, s.w.Ref())
+		if ref := s.w.Ref(); d.tracker.trackedBy(ref) == s.t { // and not another of its name that was seen by then
+			d.tracker.Forget(ref)
+		}
 		return 0
 	case fate == fateNever || apierrors.IsInvalid(err) || errors.As(err, &unmarkable{}):
 		reason = reloader.ReasonRefused

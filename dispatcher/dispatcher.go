@@ -100,7 +100,7 @@ func New(o Options) *Dispatcher {
 	looks := &looker{common: shared, memory: known}
 	d := &Dispatcher{
 		common: shared, memory: known,
-		tracker: &tracker{shared, known, &payer{shared, known}},
+		tracker: &tracker{shared, known},
 		keeper:  &keeper{shared, known},
 		sweeper: &sweeper{looker: looks, suspicion: make(chan string, 1)},
 	}
@@ -168,7 +168,7 @@ func (d *Dispatcher) Run(ctx, term context.Context) error {
 	work(working, working, &settle, d.Logger, 1, d.changeQ, d.storeChanges)
 	work(working, working, &settle, d.Logger, 2, d.ledgerQ, d.keepStates)
 	work(working, ctx, &begin, d.Logger, workers, d.workloadQ, d.workers.among(d.roller.attend, late))
-	work(working, ctx, &begin, d.Logger, resumers, d.owedQ, newFair(resumers, d.owedQ).among(d.debts.pay, never))
+	work(working, ctx, &begin, d.Logger, resumers, d.owedQ, newFair(resumers, d.owedQ).among(d.pay, never))
 	work(working, ctx, &begin, d.Logger, resumers, d.exportQ, func(ctx context.Context, c reloader.Config) (time.Duration, error) { return 0, d.fleet.Export(ctx, c) })
 	work(working, ctx, &begin, d.Logger, lookers, d.configQ, d.verify)
 

@@ -16,7 +16,7 @@
 //	conclude.go what became of it: State, ledger (states.go), record and history (record.go, keep.go), rollout (rollout.go)
 //
 // Its knowledge is in parts behind one lock (board.go, entry.go, tracked.go). Its types run under the lock and never wait; roller, decider, looker, tracker,
-// keeper, payer and sweeper wait, and take the lock for what they read and note.
+// keeper and sweeper wait, and take the lock for what they read and note.
 //
 // A start is a sweep (sweep.go): one list of workloads, one list of metadata for each kind and namespace of configs. Contents are read only
 // where versions differ.

@@ -23,9 +23,6 @@ type index struct {
 // put files t under its plan, and drops the edges that the plan does not want any more.
 func (x *index) put(t *tracked) {
 	ref := t.w.Ref()
-	if old := x.byRef[ref]; old != nil && old != t {
-		x.remove(ref)
-	}
 	x.byRef[ref] = t
 	if len(t.plan.Patterns) > 0 {
 		put(x.patterned, ref.Namespace, ref, t)
@@ -85,11 +82,8 @@ func (x *index) unlink(t *tracked, c reloader.Config) {
 	}
 }
 
-func (x *index) remove(ref reloader.WorkloadRef) {
-	t := x.byRef[ref]
-	if t == nil {
-		return
-	}
+func (x *index) remove(t *tracked) {
+	ref := t.w.Ref()
 	for c := range t.edges.All() {
 		x.unlink(t, c)
 	}

@@ -23,38 +23,27 @@ type pausing struct {
 	now bool
 }
 
-// payer ends pauses.
-type payer struct {
-	*common
-	*memory
-}
-
-// note schedules the end of a pause of w, if one was begun.
-func (d *payer) note(w *workload.Workload, pause dialect.Pause) {
+// owe schedules the end of a pause of w, if one was begun.
+func (b *board) owe(w *workload.Workload, pause dialect.Pause) {
 	ref := w.Ref()
-	b := d.lock()
-	defer d.unlock()
-	switch {
-	case !pause.Begun:
+	if !pause.Begun || b.DryRun {
 		delete(b.paused, ref)
 		return
-	case !d.DryRun:
-		d.owedQ.AddAfter(ref, pauseLeft(pause, time.Now()))
 	}
 	b.paused[ref] = pausing{w: w}
+	b.owedQ.AddAfter(ref, pauseLeft(pause, time.Now()))
 }
 
-// abandon has the pause of a workload, if one was begun, ended now.
-func (d *payer) abandon(ref reloader.WorkloadRef) {
-	b := d.lock()
-	defer d.unlock()
-	if p, known := b.paused[ref]; known && !d.DryRun {
+// oweNow has the pause of a workload, if one was begun, ended now.
+func (b *board) oweNow(ref reloader.WorkloadRef) {
+	if p, known := b.paused[ref]; known {
 		b.paused[ref] = pausing{p.w, true}
-		d.owedQ.Add(ref)
+		b.owedQ.Add(ref)
 	}
 }
 
-func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Duration, error) {
+// pay ends a pause that is due.
+func (d *tracker) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Duration, error) {
 	p, known := d.lock().paused[ref]
 	d.unlock()
 	if !known {
@@ -69,23 +58,23 @@ func (d *payer) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Duratio
 	if fateOf(err) == fateStale {
 		w, err = d.Workloads.Read(ctx, ref)
 	}
+	b := d.lock()
+	defer d.unlock()
 	switch {
 	case fateOf(err) == fateGone:
-		b := d.lock()
-		defer d.unlock()
 		if b.paused[ref].w == p.w { // and not another workload of its name that was seen meanwhile
 			delete(b.paused, ref)
 		}
 		return 0, nil
 	case err == nil:
-		d.note(w, d.Dialects.Compile(w).Chosen.Pause)
+		b.owe(w, d.Dialects.Compile(w).Chosen.Pause)
 	}
 	if resumed {
 		d.Logger.Info("pause ended", "workload", ref.String())
 		return 0, nil
 	}
 	if p.now {
-		d.abandon(ref)
+		b.oweNow(ref)
 	}
 	return again, err
 }

@@ -66,9 +66,6 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	if err != nil {
 		return d.holdBack(s, out.Rolled, err)
 	}
-	if did.patched != nil {
-		d.tracker.debts.note(did.patched, d.Dialects.Compile(did.patched).Chosen.Pause)
-	}
 	return atOnce
 }
 

@@ -16,7 +16,6 @@ import (
 type tracker struct {
 	*common
 	*memory
-	debts *payer
 }
 
 // Track tells the dispatcher that w exists and how it looks now. A workload that no dialect asks anything for is forgotten, but for its State.
@@ -28,9 +27,9 @@ func (d *tracker) Track(w *workload.Workload) {
 		return
 	}
 	p := d.Dialects.Compile(w)
-	d.debts.note(w, p.Chosen.Pause)
 	b = d.lock()
 	defer d.unlock()
+	b.owe(w, p.Chosen.Pause)
 	if p.OptedIn() {
 		b.track(w, &p)
 	} else {
@@ -47,10 +46,9 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 		return // the answer to our own patch was newer
 	case !known:
 		if t != nil {
-			b.rollouts.overtake(t, "it was created again")
+			b.untrack(w.Ref(), true) // it was created again
 		}
-		t = &tracked{in: b.common, w: w, plan: &dialect.Plan{Workload: w}}
-		t.relist = true
+		t = &tracked{in: b.common, w: w, plan: &dialect.Plan{Workload: w}, listing: listing{relist: true}}
 		b.states.adopt(t, p)
 	}
 	before, was := t.w, t.plan
@@ -133,16 +131,10 @@ func (b *board) reopen(t *tracked) {
 
 // Forget tells the dispatcher that a workload is gone.
 func (d *tracker) Forget(ref reloader.WorkloadRef) {
-	d.debts.abandon(ref)
-	d.lock().untrack(ref, true)
-	d.unlock()
-}
-
-// forgetGone forgets t, whose workload is gone, and not another of its name that was seen by then.
-func (d *tracker) forgetGone(t *tracked, ref reloader.WorkloadRef) {
-	if d.trackedBy(ref) == t {
-		d.Forget(ref)
-	}
+	b := d.lock()
+	defer d.unlock()
+	b.oweNow(ref)
+	b.untrack(ref, true)
 }
 
 func (d *tracker) trackedBy(ref reloader.WorkloadRef) *tracked {
@@ -172,7 +164,7 @@ func (b *board) untrack(ref reloader.WorkloadRef, gone bool) {
 	}
 	if t != nil {
 		b.rollouts.overtake(t, "it is gone, or asks for nothing any more")
-		b.index.remove(ref)
+		b.index.remove(t)
 		b.gate.nextAfter(t)
 	}
 	b.recordQ.Add(ref)
