@@ -175,7 +175,7 @@ func (h *history) knowMore(c reloader.Config, e *entry, change reloader.Change) 
 		if waits && t.hold == nil {
 			continue // nothing is on record that names it
 		}
-		h.records.add(finished{w: t.w, renamed: &change})
+		h.records.attribute(t.w, change)
 	}
 }
 

@@ -57,79 +57,57 @@ func (d *keeper) store(ctx context.Context, ref reloader.WorkloadRef) (time.Dura
 	}
 	d.explain(ctx, ref)
 	b := d.lock()
-	waiting, record, recorded := b.toStore(ref)
-	d.unlock()
-	stored, err := d.storeReloads(ctx, waiting)
-	d.lock().records.stored(ref, stored)
-	d.unlock()
-	switch {
-	case err != nil:
-	case record != nil:
-		err = d.storeRecord(ctx, *record, recorded)
-	default:
-		err = d.History.DeleteWorkload(ctx, d.Cluster, ref)
+	waiting, t, recorded := b.records.finished[ref], b.index.byRef[ref], uint64(0)
+	r, kept := b.records.earlier[ref]
+	if t != nil {
+		r, kept, recorded = b.scribe.record(t), true, t.recorded
 	}
-	if err != nil {
-		err = fmt.Errorf("store the record of %s: %w", ref, err)
+	d.unlock()
+	for _, f := range waiting {
+		if err := d.storeReload(ctx, f); err != nil {
+			return 0, fmt.Errorf("store a reload of %s: %w", ref, err)
+		}
+		d.lock().records.stored(ref)
+		d.unlock()
 	}
-	return 0, err
-}
-
-// storeRecord stores r, unless the stored record, which has that print, says the same.
-func (d *keeper) storeRecord(ctx context.Context, r reloader.WorkloadRecord, recorded uint64) error {
+	if !kept {
+		return 0, d.History.DeleteWorkload(ctx, d.Cluster, ref)
+	}
 	news := printOf(r)
-	if news != 0 && news == recorded {
-		return nil
+	if news == recorded {
+		return 0, nil
 	}
 	if err := d.History.PutWorkload(ctx, r); err != nil {
+		return 0, fmt.Errorf("store the record of %s: %w", ref, err)
+	}
+	if t != nil {
+		d.lock()
+		t.recorded = news
+		d.unlock()
+	}
+	return 0, nil
+}
+
+// storeReload stores f, and announces it unless it adds to the last reload on record.
+func (d *keeper) storeReload(ctx context.Context, f finished) error {
+	r, news, last := f.reload, true, reloader.Reload{}
+	if f.amend != nil {
+		var err error
+		if last, _, err = d.History.LastReload(ctx, d.Cluster, f.w.Ref()); err != nil {
+			return err
+		}
+		r, news = f.amend(last)
+	}
+	if !news {
+		return nil
+	}
+	if err := d.History.AppendReload(ctx, r); err != nil {
 		return err
 	}
-	b := d.lock()
-	defer d.unlock()
-	if t := b.index.byRef[r.Workload]; t != nil {
-		t.recorded = news
+	if r.ID != last.ID {
+		d.Announcer.Announce(f.w, r)
 	}
 	return nil
-}
-
-func (d *keeper) storeReloads(ctx context.Context, waiting []finished) (int, error) {
-	for i, f := range waiting {
-		r, news, err := d.completed(ctx, f)
-		if err != nil {
-			return i, err
-		}
-		if !news {
-			continue
-		}
-		if err := d.History.AppendReload(ctx, r); err != nil {
-			return i, fmt.Errorf("append reload %s: %w", r.ID, err)
-		}
-		if r.Rollout == nil && f.renamed == nil {
-			d.Announcer.Announce(f.w, r)
-		}
-	}
-	return len(waiting), nil
-}
-
-// completed returns f as it must be stored, with what the history has of it, and whether that is news.
-func (d *keeper) completed(ctx context.Context, f finished) (reloader.Reload, bool, error) {
-	r := f.reload
-	if f.renamed == nil && r.Outcome != "" && (!r.PatchedAt.IsZero() || r.Outcome != reloader.ReasonReloaded) {
-		return r, true, nil
-	}
-	last, ok, err := d.History.LastReload(ctx, d.Cluster, f.w.Ref())
-	switch {
-	case err != nil || !ok && f.renamed != nil:
-		return r, false, err
-	case f.renamed != nil:
-		named, news := attributedTo(last.Causes, *f.renamed)
-		last.Causes = named
-		return last, news, nil
-	case r.Outcome != "":
-		return r, !ok || last.ID != r.ID, nil
-	}
-	last.Rollout = r.Rollout
-	return last, ok && last.ID == r.ID, nil // otherwise something else has followed
 }
 
 func (d *keeper) storeChanges(ctx context.Context, c reloader.Config) (time.Duration, error) {

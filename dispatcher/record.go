@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"encoding/json"
 	"hash/fnv"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,8 +25,8 @@ type records struct {
 type finished struct {
 	w      *workload.Workload
 	reload reloader.Reload
-	// renamed is a change with news since the reload on record; nil if reload must be recorded.
-	renamed *reloader.Change
+	// amend returns what to record instead, given the last reload on record, and whether that is news; nil if reload is to be recorded as it is.
+	amend func(last reloader.Reload) (reloader.Reload, bool)
 }
 
 // recordDelay is how long a record waits for what follows soon.
@@ -38,7 +37,19 @@ const maxFinished = 50
 
 func (r *records) finish(w *workload.Workload, reload reloader.Reload) {
 	r.metrics.Decided(reload.Outcome)
-	r.add(finished{w: w, reload: reload})
+	f := finished{w: w, reload: reload}
+	if reload.Outcome == reloader.ReasonReloaded && reload.PatchedAt.IsZero() { // the process that made it may have recorded it
+		f.amend = func(last reloader.Reload) (reloader.Reload, bool) { return reload, last.ID != reload.ID }
+	}
+	r.add(f)
+}
+
+// attribute adds what has become known of a change to the last reload of w, if the change is one of its causes.
+func (r *records) attribute(w *workload.Workload, change reloader.Change) {
+	r.add(finished{w: w, amend: func(last reloader.Reload) (_ reloader.Reload, news bool) {
+		last.Causes, news = attributedTo(last.Causes, change)
+		return last, news
+	}})
 }
 
 func (r *records) add(f finished) {
@@ -48,27 +59,11 @@ func (r *records) add(f finished) {
 	r.recordQ.AddAfter(ref, recordDelay)
 }
 
-// stored drops the first n finished reloads of a workload.
-func (r *records) stored(ref reloader.WorkloadRef, n int) {
-	if rest := r.finished[ref]; n < len(rest) {
-		r.finished[ref] = rest[n:]
-	} else {
+// stored drops the first of the finished reloads of a workload.
+func (r *records) stored(ref reloader.WorkloadRef) {
+	if r.finished[ref] = r.finished[ref][1:]; len(r.finished[ref]) == 0 {
 		delete(r.finished, ref)
 	}
-}
-
-// toStore returns what must be stored of a workload: its finished reloads, and its record; nil if the record must be deleted. recorded is the print of
-// the record that is stored; 0 if that is not known.
-func (b *board) toStore(ref reloader.WorkloadRef) (waiting []finished, record *reloader.WorkloadRecord, recorded uint64) {
-	waiting = slices.Clone(b.records.finished[ref])
-	if t := b.index.byRef[ref]; t != nil {
-		r := b.scribe.record(t)
-		return waiting, &r, t.recorded
-	}
-	if r, kept := b.records.earlier[ref]; kept {
-		return waiting, &r, 0
-	}
-	return waiting, nil, 0
 }
 
 // recordNews has the record of t stored soon, unless the stored one says the same. A start would otherwise store all records again.

@@ -91,8 +91,11 @@ func (f *rollouts) conclude(t *tracked) {
 		f.Announcer.Stalled(t.w, fmt.Sprintf("the rollout of reload %s, begun at %s, has stalled: %s",
 			r.ID, r.State.StartedAt.UTC().Format(time.RFC3339), r.State.Message))
 	}
-	state := r.State
-	f.records.add(finished{w: t.w, reload: reloader.Reload{ID: r.ID, Rollout: &state}})
+	id, state := r.ID, r.State
+	f.records.add(finished{w: t.w, amend: func(last reloader.Reload) (reloader.Reload, bool) {
+		last.Rollout = &state
+		return last, last.ID == id // otherwise something else has followed
+	}})
 }
 
 // explain adds to what is said of a stalled rollout why its pods do not start, if they may be read.
