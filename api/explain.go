@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -63,7 +64,7 @@ func tellsOf(w *reloader.WorkloadRecord, c reloader.Config, latest *reloader.Cha
 		return true
 	}
 	return slices.ContainsFunc(w.Edges, func(e reloader.Edge) bool {
-		named := e.Pending == latest.ID || e.Applied.Equal(latest.New)
+		named := e.Pending == latest.ID || e.Applied.Sum != "" && strings.HasPrefix(latest.New.Sum, e.Applied.Sum)
 		return e.Config == c && e.Why != reloader.ReasonNotShared && named
 	})
 }

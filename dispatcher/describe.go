@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -59,27 +58,17 @@ func (x *scribe) edge(t *tracked, c reloader.Config, e *edge) reloader.Edge {
 		out.Restarts = x.restarts(t.plan, c)
 	}
 	if w, applied := t.state.Writes.Find(c); applied && !w.Out {
-		out.Applied, out.How, out.At = reloader.Digest{KeyID: w.KeyID, Sum: wholeSum(w.Sum, known.last(x.Cluster, c))}, e.how, e.at
+		out.Applied, out.How, out.At = reloader.Digest{KeyID: w.KeyID, Sum: w.Sum}, e.how, e.at
 		if out.How == "" {
 			out.How, out.At = reloader.ReasonBaseline, t.state.AsOf()
 		}
 	}
 	if !decision.Reload && !e.open && out.How == "" { // the workload does not want it, and begins with what is there if it ever does
-		out.Applied = reloader.Digest{KeyID: e.unwanted.keyID, Sum: wholeSum(e.unwanted.sum, known.last(x.Cluster, c))}
+		out.Applied = reloader.Digest{KeyID: e.unwanted.keyID, Sum: e.unwanted.sum}
 		out.How, out.At = reloader.ReasonBaseline, e.at
 	}
 	if n := len(e.changes); e.behind && n > 0 {
 		out.Pending = e.changes[n-1].ID
 	}
 	return out
-}
-
-// wholeSum returns the digest in the newest change that begins with sum.
-func wholeSum(sum string, last reloader.Change) string {
-	for _, whole := range []string{last.New.Sum, last.Old.Sum} {
-		if sum != "" && strings.HasPrefix(whole, sum) {
-			return whole
-		}
-	}
-	return sum
 }

@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"encoding/json"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
@@ -89,12 +88,18 @@ func (b *board) adoptRecord(t *tracked) {
 		return
 	}
 	t.reload, t.recorded = r.LastReload, printOf(r)
+	said := applied.State{}
 	for _, e := range r.Edges {
-		if edge := t.edges.Get(e.Config); edge != nil && strings.HasPrefix(e.Applied.Sum, t.state.Writes.Get(e.Config).Sum) {
-			edge.how, edge.at = e.How, e.At
-			if e.Pending != "" {
-				edge.wait = edge.wait.Heard(r.WaitsSince, time.Now())
-			}
+		w, edge := t.state.Writes.Get(e.Config), t.edges.Get(e.Config)
+		if w.Sum != e.Applied.Sum {
+			continue
+		}
+		if said.Writes.Set(e.Config, w); edge == nil {
+			continue
+		}
+		edge.how, edge.at = e.How, e.At
+		if e.Pending != "" {
+			edge.wait = edge.wait.Heard(r.WaitsSince, time.Now())
 		}
 	}
 	if r.Hold.DeadLetter() {
@@ -103,19 +108,7 @@ func (b *board) adoptRecord(t *tracked) {
 	if r.Rollout != nil {
 		t.rollout = rollout.Recorded(r.LastReload, *r.Rollout, time.Now())
 	}
-	b.recordUnsaid(t, r)
-}
-
-// recordUnsaid records the last roll of t if it is not the last on record r: the process that made it ended before it could say so.
-func (b *board) recordUnsaid(t *tracked, r reloader.WorkloadRecord) {
-	if t.state.N == 0 || r.LastReload == b.scribe.rollID(t, t.state) {
-		return
+	if t.state.N > 0 && r.LastReload != b.scribe.rollID(t, t.state) {
+		b.rolledElsewhere(t, said) // the process that made the last roll ended before it could say so
 	}
-	before := applied.State{}
-	for _, e := range r.Edges {
-		if w := t.state.Writes.Get(e.Config); strings.HasPrefix(e.Applied.Sum, w.Sum) {
-			before.Writes.Set(e.Config, w)
-		}
-	}
-	b.rolledElsewhere(t, before)
 }

@@ -20,8 +20,8 @@ type Edge struct {
 	Clause   string `json:"clause,omitempty" doc:"The annotation that says so."`
 	Uses     []Use  `json:"uses,omitempty" doc:"Where the pod template refers to it. Absent if only an annotation names it."`
 	UsedKeys bool   `json:"usedKeys,omitempty" doc:"Whether only the keys in use count, whatever countingKeys says."`
-	// Applied has no Keys.
-	Applied  Digest    `json:"applied,omitzero" doc:"The content that the workload runs with. Absent if the config did not exist, and as long as how is."`
+	// Applied has no Keys, and the part of the sum that an applied.Write has.
+	Applied  Digest    `json:"applied,omitzero" doc:"The content that the workload runs with, by the first 16 digits of its fingerprint. Absent if the config did not exist, and as long as how is."`
 	How      Reason    `json:"how,omitempty" doc:"How the workload came to run with that content. Absent as long as no baseline is recorded."`
 	At       time.Time `json:"appliedAt,omitzero" doc:"When that was settled. Absent if how is."`
 	Restarts string    `json:"restarts,omitempty" doc:"Why a change of this config restarts the pods although the strategy is http, refresh or exec. Absent if it does not, and for other strategies."`
