@@ -58,10 +58,10 @@ func (d *roller) attend(ctx context.Context, ref reloader.WorkloadRef) (time.Dur
 	if s.conflict == nil {
 		return again, nil
 	}
-	return d.holdBack(s, s.rolling, s.conflict), nil
+	return d.holdBack(s, s.conflict), nil
 }
 
-// sitting is one step of attend: a version of the workload, and the configs that are decided about.
+// sitting is one step of attend: a version of the workload, the configs that are decided about, and what comes of that.
 type sitting struct {
 	t *tracked
 	// w, plan and state are those of t when the step began; state is read again when everything is decided.
@@ -73,14 +73,19 @@ type sitting struct {
 	due     bool
 	// requested is the value of RequestedAnnotation that asks for a roll.
 	requested string
-	// n is the number of rolls that are known.
-	n uint64
 	// after is when the State became known: no look that began before it counts.
 	after time.Time
 	began time.Time
-	// conflict has the workload wait if it moves each time, and rolling are the configs that it was to roll for.
+	// verdicts are those about configs, and out is what they say together. Its State is the one after the roll once that is made.
+	verdicts map[reloader.Config]plan.Verdict
+	out      plan.Outcome
+	// outcome is what became of the roll, and why says why the workload rolls although it asks for a reload of its running pods; empty if it does not.
+	outcome reloader.Reason
+	why     string
+	// patched is the workload after the patch; nil if nothing was written on it.
+	patched *workload.Workload
+	// conflict has the workload wait if it moves each time.
 	conflict error
-	rolling  []reloader.Config
 }
 
 // step decides what is new about a workload. If there is nothing new, it rolls what is behind and due. It returns when the workload must be attended again.
@@ -94,18 +99,21 @@ func (d *roller) step(ctx context.Context, s *sitting) time.Duration {
 			b.gate.nextAfter(t)
 		}()
 	}
-	verdicts, failed := d.decider.decide(ctx, s)
+	failed := d.decider.decide(ctx, s)
 	d.lock()
+	moved := t.state.N != s.state.N
 	s.state = t.state
-	out := plan.Together(string(t.target().UID), t.state, verdicts, s.began)
+	s.out = plan.Together(string(t.target().UID), t.state, s.verdicts, s.began)
 	d.unlock()
 	switch {
-	case s.due && (out.Do == plan.Roll || s.requested != ""):
-		return d.roll(ctx, s, out, verdicts)
-	case s.due && failed != nil && len(verdicts) == 0:
-		return d.holdBack(s, nil, failed)
+	case moved:
+		return atOnce // another process has rolled it
+	case s.due && (s.out.Do == plan.Roll || s.requested != "" && !s.w.Dormant):
+		return d.roll(ctx, s)
+	case s.due && failed != nil && len(s.verdicts) == 0:
+		return d.holdBack(s, failed)
 	}
-	return d.note(ctx, s, out, verdicts)
+	return d.note(ctx, s)
 }
 
 // sit returns what must be decided about t now, or how long to wait for that.
@@ -113,7 +121,7 @@ func (d *roller) sit(t *tracked) (*sitting, time.Duration) {
 	b := d.lock()
 	defer d.unlock()
 	now := time.Now()
-	s := &sitting{t: t, w: t.w, plan: t.plan, state: t.state, configs: t.open(now, false), after: t.since, began: now, n: t.state.N}
+	s := &sitting{t: t, w: t.w, plan: t.plan, state: t.state, configs: t.open(now, false), after: t.since, began: now}
 	if len(s.configs) > 0 {
 		return s, 0
 	}
@@ -159,27 +167,27 @@ const unreadyTime = 50 * time.Millisecond
 
 // note writes what must be noted into the State, and has what turned out to be missed wait for its window. Where a note says that something came to the
 // content by itself, the workload is read again before: if it has changed, everything is decided again.
-func (d *roller) note(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) time.Duration {
+func (d *roller) note(ctx context.Context, s *sitting) time.Duration {
 	t := s.t
-	byItself := func(c reloader.Config) bool {
-		return verdicts[c].Rule == plan.Reverted || verdicts[c].Rule == plan.PodsNewer
-	}
-	if slices.ContainsFunc(out.Noted, byItself) {
+	byItself := slices.ContainsFunc(s.out.Noted, func(c reloader.Config) bool {
+		return s.verdicts[c].Rule == plan.Reverted || s.verdicts[c].Rule == plan.PodsNewer
+	})
+	if byItself {
 		if err := d.tracker.reread(ctx, s.w.Ref()); err != nil {
-			return d.holdBack(s, nil, err)
+			return d.holdBack(s, err)
 		}
 	}
 	b := d.lock()
 	defer d.unlock()
-	if t.state.N != s.n || !t.w.Alike(s.w) && slices.ContainsFunc(out.Noted, byItself) {
+	if t.state.N != s.state.N || byItself && !t.w.Alike(s.w) {
 		return atOnce // another process has rolled it, or it has changed
 	}
-	for _, c := range out.Rolled {
+	for _, c := range s.out.Rolled {
 		if e := t.edges.Get(c); e != nil && !e.behind {
 			b.fallBehind(t, c, b.configs.of(c).now)
 		}
 	}
-	b.noteAll(s, verdicts)
+	b.noteAll(s)
 	return atOnce
 }
 

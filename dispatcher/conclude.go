@@ -17,26 +17,24 @@ import (
 const lookAfterRoll = 30 * time.Second
 
 // conclude takes note of a roll that was made.
-func (b *board) conclude(did done) {
-	t := did.s.t
-	r := b.scribe.rolled(did)
-	t.intends = ""
-	if did.patched != nil && (did.patched.UID != t.w.UID || older(t.w, did.patched)) {
-		t.w = did.patched
+func (b *board) conclude(s *sitting) {
+	t := s.t
+	r := b.scribe.rolled(s)
+	if s.patched != nil && (s.patched.UID != t.w.UID || older(t.w, s.patched)) {
+		t.w = s.patched
 	}
-	if did.patched != nil && did.s.plan.Chosen.Pause.Period > 0 {
-		b.owe(did.patched, b.Dialects.Compile(did.patched).Chosen.Pause)
+	if s.patched != nil && s.plan.Chosen.Pause.Period > 0 {
+		b.owe(s.patched, b.Dialects.Compile(s.patched).Chosen.Pause)
 	}
-	t.state = did.state
+	t.state = s.out.State
 	b.readState(t)
 	b.states.change(t.w.Ref())
-	for c, opened := range did.s.configs {
-		v, decided := did.verdicts[c]
-		if e := t.edges.Get(c); e != nil && decided {
-			if e.how, e.at = v.Reason, did.at; slices.Contains(did.rolled, c) {
-				e.how = did.outcome
+	for c, v := range s.verdicts {
+		if e := t.edges.Get(c); e != nil {
+			if e.how, e.at = v.Reason, time.Now(); v.Do == plan.Roll {
+				e.how = s.outcome
 			}
-			e.serve(opened, did.s.began)
+			e.serve(s.configs[c], s.began)
 		}
 	}
 	if r.Outcome == reloader.ReasonReloaded {
@@ -45,13 +43,13 @@ func (b *board) conclude(did done) {
 		b.metrics.Rolled(r.Workload.Namespace, true)
 		t.reload = r.ID
 	}
-	b.records.finish(did.s.w, r)
+	b.records.finish(s.w, r)
 	b.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "changes", changesOf(r.Causes),
 		"strategy", r.Strategy, "requested", r.Requested)
 	if r.Outcome == reloader.ReasonReloaded {
-		b.rollouts.follow(t, did.s.w.Progress, r)
+		b.rollouts.follow(t, s.w.Progress, r)
 	}
-	for _, c := range did.rolled {
+	for _, c := range s.out.Rolled {
 		b.configQ.AddAfter(c, lookAfterRoll)
 	}
 	b.letOff(t)
@@ -67,12 +65,11 @@ func changesOf(causes []reloader.Cause) (ids []string) {
 
 // noteAll takes verdicts that are notes, or that nothing must be done, and closes what they are about. That a workload was not rolled for changes is
 // recorded, by the reason of the notes.
-func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
+func (b *board) noteAll(s *sitting) {
 	t, noted, writes := s.t, map[reloader.Reason][]reloader.Cause{}, map[reloader.Config]*applied.Write{}
-	for c, opened := range s.configs {
-		v, decided := verdicts[c]
+	for c, v := range s.verdicts {
 		e := t.edges.Get(c)
-		if e == nil || !decided || v.Do != plan.Note && v.Do != plan.Nothing || e.opened != opened {
+		if e == nil || v.Do == plan.Roll || e.opened != s.configs[c] {
 			continue
 		}
 		if b.explains(t, c, v) && slices.Contains(reloader.Outcomes, v.Reason) {
@@ -92,6 +89,11 @@ func (b *board) noteAll(s *sitting, verdicts map[reloader.Config]plan.Verdict) {
 	b.states.note(t, writes, s.began)
 	for reason, causes := range noted {
 		b.records.finish(s.w, b.scribe.reload(t, s.w, reason, s.began, causes))
+	}
+	if s.requested != "" { // of a dormant workload
+		t.state.Requested, s.outcome = reloader.ValueID(s.requested), reloader.ReasonDormant
+		b.states.change(t.w.Ref())
+		b.records.finish(s.w, b.scribe.rolled(s))
 	}
 }
 
@@ -129,7 +131,7 @@ func (b *board) rolledElsewhere(t *tracked, before applied.State) {
 const maxAttempts = 12
 
 // holdBack takes note that a workload cannot be rolled now, and says when to try again.
-func (d *roller) holdBack(s *sitting, rolling []reloader.Config, err error) time.Duration {
+func (d *roller) holdBack(s *sitting, err error) time.Duration {
 	reason := reloader.ReasonRetrying
 	switch fate := fateOf(err); {
 	case fate == fateGone:
@@ -140,14 +142,14 @@ func (d *roller) holdBack(s *sitting, rolling []reloader.Config, err error) time
 	case fate == fateNever || apierrors.IsInvalid(err) || errors.As(err, &unmarkable{}):
 		reason = reloader.ReasonRefused
 	}
-	d.lock().holdBack(s, rolling, reason, err.Error())
+	d.lock().holdBack(s, reason, err.Error())
 	d.unlock()
 	return again
 }
 
 // holdBack has a workload wait after a failure. The first refusal is recorded as a reload that did not happen.
-func (b *board) holdBack(s *sitting, rolling []reloader.Config, reason reloader.Reason, message string) {
-	t := s.t
+func (b *board) holdBack(s *sitting, reason reloader.Reason, message string) {
+	t, rolling := s.t, s.due && len(s.out.Rolled) > 0
 	hold := reloader.Hold{Reason: reason, Message: message, Attempts: 1, Since: time.Now()}
 	if was := t.hold; was != nil && was.Attempts > 0 {
 		hold.Attempts, hold.Since = was.Attempts+1, was.Since
@@ -158,16 +160,16 @@ func (b *board) holdBack(s *sitting, rolling []reloader.Config, reason reloader.
 	if s.conflict != nil {
 		hold.Due = time.Now().Add(min(longestRest, firstRest<<min(hold.Attempts, 20)))
 	}
-	if len(rolling) > 0 && b.instead() == reloader.ReasonReloaded {
+	if rolling && b.instead() == reloader.ReasonReloaded {
 		b.metrics.Rolled(s.w.Namespace, false)
 	}
 	first := t.hold == nil || t.hold.Reason != hold.Reason
 	if t.hold = &hold; first {
 		b.metrics.Held(hold.Reason)
 	}
-	r := b.scribe.rolled(done{s: s, rolled: rolling, state: t.state, outcome: hold.Reason})
-	r.Message = message
-	if first && hold.Reason != reloader.ReasonRetrying && len(rolling) > 0 {
+	s.outcome, s.why = hold.Reason, message
+	r := b.scribe.rolled(s)
+	if first && hold.Reason != reloader.ReasonRetrying && rolling {
 		b.records.finish(s.w, r)
 	}
 	b.Logger.Warn("workload cannot be rolled yet", "workload", r.Workload.String(), "reason", hold.Reason, "attempt", hold.Attempts, "error", message,

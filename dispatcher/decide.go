@@ -21,10 +21,9 @@ import (
 type decider struct{ *looker }
 
 // decide decides about the configs of s. One that cannot be read has no verdict, and rests; the others do not wait for it. It returns the error of one of those.
-func (d *decider) decide(ctx context.Context, s *sitting) (map[reloader.Config]plan.Verdict, error) {
-	verdicts := map[reloader.Config]plan.Verdict{}
+func (d *decider) decide(ctx context.Context, s *sitting) (failed error) {
+	s.verdicts = map[reloader.Config]plan.Verdict{}
 	evidence := &evidence{d: d, s: s}
-	var failed error
 	// In another order each time, as a map has it: workloads that depend on the same thousand configs would otherwise wait for each other at every
 	// one of them, since one look at a time serves all.
 	for c := range s.configs {
@@ -36,9 +35,9 @@ func (d *decider) decide(ctx context.Context, s *sitting) (map[reloader.Config]p
 			continue
 		}
 		d.answered.Store(true)
-		verdicts[c] = v
+		s.verdicts[c] = v
 	}
-	return verdicts, failed
+	return failed
 }
 
 // maxAsks is how many kinds of evidence one decision may ask for, and a few more.

@@ -53,15 +53,15 @@ func (d *common) restarts(p *dialect.Plan, c reloader.Config) string {
 
 // reload has the running pods of a workload that is due take the new content without a restart. It returns the outcome, which is Reloaded if the workload
 // must roll instead; or none, and the time until it has to be called again.
-func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason, wait time.Duration) {
-	s, t, now := did.s, did.s.t, time.Now()
+func (d *roller) reload(ctx context.Context, s *sitting) (outcome reloader.Reason, wait time.Duration) {
+	t, now := s.t, time.Now()
 	of := fmt.Sprintf("%+v", *s.plan.Chosen.Hot)
-	for _, c := range did.rolled {
-		w := did.verdicts[c].Write
+	for _, c := range s.out.Rolled {
+		w := s.verdicts[c].Write
 		of += fmt.Sprintf(" %s=%s:%s", c, w.KeyID, w.Sum)
 		if why := d.restarts(s.plan, c); why != "" {
 			t.asking = nil
-			return d.giveUp(did, why)
+			return d.giveUp(s, why)
 		}
 	}
 	b := d.lock()
@@ -71,7 +71,7 @@ func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason
 	case a == nil || a.of != of || a.failed != "" && !a.how.Fallback && (!now.Before(a.due) || t.retries()):
 		t.asking = nil
 	case a.failed != "" && a.how.Fallback:
-		return d.giveUp(did, a.failed)
+		return d.giveUp(s, a.failed)
 	case a.failed != "":
 		return "", a.due.Sub(now)
 	case now.Before(a.due) || !kept:
@@ -80,31 +80,31 @@ func (d *roller) reload(ctx context.Context, did *done) (outcome reloader.Reason
 	pods, err := d.Pods.Running(ctx, s.w)
 	switch {
 	case err != nil && (fateOf(err) == fateNever || failing):
-		return d.giveUp(did, "its pods cannot be read: "+err.Error())
+		return d.giveUp(s, "its pods cannot be read: "+err.Error())
 	case err != nil:
-		return "", d.holdBack(s, did.rolled, fmt.Errorf("read running pods: %w", err))
+		return "", d.holdBack(s, fmt.Errorf("read running pods: %w", err))
 	case t.asking == nil:
-		if why := d.beginReload(did, of, pods, now); why != "" {
-			return d.giveUp(did, why)
+		if why := d.beginReload(s, of, pods, now); why != "" {
+			return d.giveUp(s, why)
 		}
 	}
 	t.asking.meet(pods)
 	d.askAll(ctx, s, now)
-	return d.judge(did)
+	return d.judge(s)
 }
 
 // beginReload begins a reload, and says why it fails at once; nothing if it does not.
-func (d *roller) beginReload(did *done, of string, pods []workload.RunningPod, now time.Time) (why string) {
+func (d *roller) beginReload(s *sitting, of string, pods []workload.RunningPod, now time.Time) (why string) {
 	b := d.lock()
 	defer d.unlock()
-	t, writes := did.s.t, map[reloader.Config]*applied.Write{}
-	a := &asking{how: did.s.plan.Chosen.Hot, of: of, began: now, first: now, last: now}
+	t, writes := s.t, map[reloader.Config]*applied.Write{}
+	a := &asking{how: s.plan.Chosen.Hot, of: of, began: now, first: now, last: now}
 	t.asking = a
 	if len(pods) == 0 && a.how.Fallback {
 		return "no pod of it runs"
 	}
-	for _, c := range did.rolled {
-		f, w := b.configs.of(c).now, did.verdicts[c].Write
+	for _, c := range s.out.Rolled {
+		f, w := b.configs.of(c).now, s.verdicts[c].Write
 		if w.Absent() {
 			return c.String() + " is gone"
 		}
@@ -135,15 +135,15 @@ func (d *roller) reloads(t *tracked) (reloader.Reason, time.Duration) {
 }
 
 // giveUp has the workload roll instead, or ends as a failure if that is forbidden.
-func (d *roller) giveUp(did *done, why string) (reloader.Reason, time.Duration) {
-	if a := did.s.t.asking; a != nil {
+func (d *roller) giveUp(s *sitting, why string) (reloader.Reason, time.Duration) {
+	if a := s.t.asking; a != nil {
 		a.failed, a.due = why, time.Now().Add(retryReload)
 	}
-	if did.s.plan.Chosen.Hot.Fallback {
-		did.why = "restarted its pods: " + why
+	if s.plan.Chosen.Hot.Fallback {
+		s.why = "restarted its pods: " + why
 		return reloader.ReasonReloaded, 0
 	}
-	d.lock().holdBack(did.s, did.rolled, reloader.ReasonReloadFailed, why)
+	d.lock().holdBack(s, reloader.ReasonReloadFailed, why)
 	d.unlock()
 	return "", retryReload
 }
@@ -189,8 +189,8 @@ func (d *roller) askAll(ctx context.Context, s *sitting, now time.Time) {
 }
 
 // judge says how far the reload is after a step.
-func (d *roller) judge(did *done) (reloader.Reason, time.Duration) {
-	s, a := did.s, did.s.t.asking
+func (d *roller) judge(s *sitting) (reloader.Reason, time.Duration) {
+	a := s.t.asking
 	var next []time.Time
 	if time.Now().Before(a.last) {
 		next = append(next, a.last) // until then more pods may begin to run with old files
@@ -200,7 +200,7 @@ func (d *roller) judge(did *done) (reloader.Reason, time.Duration) {
 		case !x.next.IsZero():
 			next = append(next, x.next)
 		case x.err != nil:
-			return d.giveUp(did, "pod "+x.Name+": "+x.err.Error())
+			return d.giveUp(s, "pod "+x.Name+": "+x.err.Error())
 		}
 	}
 	if len(next) > 0 {

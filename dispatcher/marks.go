@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"slices"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
@@ -30,7 +29,7 @@ func (d *decider) markSays(ctx context.Context, s *sitting, c reloader.Config) (
 		return "", err
 	}
 	says := carried.Says(values, creation)
-	if says == applied.MarkDiffers && carried.Dialect.Joint != nil && s.n > 0 {
+	if says == applied.MarkDiffers && carried.Dialect.Joint != nil && s.state.N > 0 {
 		says = applied.MarkNone // a roll of ours wrote it, for the configs that the State has
 	}
 	return says, nil
@@ -77,13 +76,10 @@ func (d *decider) jointValues(ctx context.Context, s *sitting, dl *dialect.Diale
 }
 
 // marksFor returns what every dialect writes that asks for one of the configs that are rolled.
-func (d *decider) marksFor(ctx context.Context, s *sitting, out plan.Outcome) ([]mark.Mark, error) {
-	type writing struct {
-		tool    mark.Tool
-		entries []mark.Entry
-	}
-	var all []*writing
-	for _, c := range out.Rolled {
+func (d *decider) marksFor(ctx context.Context, s *sitting) ([]mark.Mark, error) {
+	var tools []mark.Tool
+	entries := map[string][]mark.Entry{}
+	for _, c := range s.out.Rolled {
 		b := d.lock()
 		f := b.configs.of(c).now
 		decision := s.plan.Decide(d.metaOf(c, f))
@@ -107,16 +103,15 @@ func (d *decider) marksFor(ctx context.Context, s *sitting, out plan.Outcome) ([
 					e.Value = values[0]
 				}
 			}
-			i := slices.IndexFunc(all, func(w *writing) bool { return w.tool.Name == tool.Name })
-			if i < 0 {
-				all, i = append(all, &writing{tool: tool}), len(all)
+			if entries[tool.Name] == nil {
+				tools = append(tools, tool)
 			}
-			all[i].entries = append(all[i].entries, e)
+			entries[tool.Name] = append(entries[tool.Name], e)
 		}
 	}
 	var marks []mark.Mark
-	for _, w := range all {
-		written, err := w.tool.Marks(s.w, w.entries)
+	for _, tool := range tools {
+		written, err := tool.Marks(s.w, entries[tool.Name])
 		if err != nil {
 			return nil, unmarkable{err}
 		}

@@ -6,27 +6,10 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
-	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/mark"
 	"github.com/reroll-dev/reroll/reloader/workload"
 )
-
-// done is a roll that was made: what became of the workload, and the State that says so.
-type done struct {
-	s        *sitting
-	verdicts map[reloader.Config]plan.Verdict
-	rolled   []reloader.Config
-	state    applied.State
-	// text is what the annotation of the workload says then; empty if nothing is written on it.
-	text string
-	// patched is the workload after the patch; nil if nothing was written on it.
-	patched *workload.Workload
-	outcome reloader.Reason
-	// why is why the workload rolled although it asks for a reload of its running pods; empty if it does not.
-	why string
-	at  time.Time
-}
 
 // maxRequested bounds the value of RequestedAnnotation in records.
 const maxRequested = 256
@@ -51,27 +34,27 @@ func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reaso
 	return r
 }
 
-func (x *scribe) rolled(did done) reloader.Reload {
-	s, t := did.s, did.s.t
-	causes := []reloader.Cause{}
-	for _, c := range did.rolled {
+// rolled describes what became of the roll of s.
+func (x *scribe) rolled(s *sitting) reloader.Reload {
+	t, causes := s.t, []reloader.Cause{}
+	for _, c := range s.out.Rolled {
 		causes = append(causes, x.causes(t, c)...)
 	}
-	r := x.reload(t, s.w, did.outcome, s.began, causes)
+	r := x.reload(t, s.w, s.outcome, s.began, causes)
 	if r.Outcome == reloader.ReasonReloaded {
-		r.ID = x.rollID(t, did.state)
+		r.ID = x.rollID(t, s.out.State)
 	}
-	if r.Pods = t.asking.asked(); did.why != "" {
-		r.Message = did.why
+	if r.Pods = t.asking.asked(); s.why != "" {
+		r.Message = s.why
 	}
 	if slices.Contains(reloader.HotReasons, r.Outcome) {
 		r.DecidedAt = t.asking.began
 	}
-	if len(did.rolled) == 0 {
+	if len(s.out.Rolled) == 0 {
 		r.Requested = strings.ToValidUTF8(s.requested[:min(len(s.requested), maxRequested)], "")
 	}
-	if did.patched != nil {
-		r.PatchedAt = did.at
+	if s.patched != nil {
+		r.PatchedAt = time.Now()
 		r.LatencySeconds = r.Took(t.hold != nil && !slices.Contains(reloader.LagReasons, t.hold.Reason))
 	}
 	return r

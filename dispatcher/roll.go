@@ -16,38 +16,28 @@ import (
 )
 
 // roll rolls the workload of s by one write, which also says what it was rolled for. A conflict has everything read and decided again.
-func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdicts map[reloader.Config]plan.Verdict) time.Duration {
-	if s.w.Dormant && s.requested != "" && out.Do != plan.Roll {
-		b := d.lock()
-		served := s.t.state
-		served.Requested = reloader.ValueID(s.requested)
-		b.conclude(done{s: s, state: served, outcome: reloader.ReasonDormant})
-		d.unlock()
-		return d.note(ctx, s, out, verdicts)
-	}
-	did := done{s: s, verdicts: verdicts, rolled: out.Rolled, outcome: d.instead()}
-	if did.outcome == reloader.ReasonReloaded && s.plan.Chosen.Hot != nil && s.requested == "" {
-		outcome, wait := d.reload(ctx, &did)
+func (d *roller) roll(ctx context.Context, s *sitting) time.Duration {
+	s.outcome = d.instead()
+	if s.outcome == reloader.ReasonReloaded && s.plan.Chosen.Hot != nil && s.requested == "" {
+		outcome, wait := d.reload(ctx, s)
 		if outcome == "" {
 			return wait
 		}
-		did.outcome = outcome
+		s.outcome = outcome
 	}
-	did.state = s.stateAfter(out, did.outcome)
+	s.out.State = s.stateAfter()
 	var err error
-	switch did.outcome {
+	switch s.outcome {
 	case reloader.ReasonReloaded:
-		did.text = s.says(did.state)
-		did.patched, err = d.patch(ctx, did, out)
+		s.patched, err = d.patch(ctx, s)
 	case reloader.ReasonNotified:
-		err = d.notify(ctx, did)
+		err = d.notify(ctx, s)
 	}
-	did.at = time.Now()
 	switch fate := fateOf(err); {
 	case errors.Is(err, errOutrun):
 		return atOnce
 	case fate == fateStale && apierrors.IsConflict(err):
-		s.conflict, s.rolling = err, out.Rolled
+		s.conflict = err
 		if err = d.tracker.reread(ctx, s.w.Ref()); err == nil {
 			return atOnce
 		}
@@ -56,23 +46,23 @@ func (d *roller) roll(ctx context.Context, s *sitting, out plan.Outcome, verdict
 	}
 	b := d.lock()
 	t := s.t
-	if err != nil && did.text != "" && t.text == did.text && t.state.N == did.state.N { // it was written, and the answer was lost
-		did.patched, err = t.w, nil
+	if err != nil && t.intends != "" && t.text == t.intends && t.state.N == s.out.State.N { // it was written, and the answer was lost
+		s.patched, err = t.w, nil
 	}
 	if t.intends = ""; err == nil {
-		b.conclude(did)
+		b.conclude(s)
 	}
 	d.unlock()
 	if err != nil {
-		return d.holdBack(s, out.Rolled, err)
+		return d.holdBack(s, err)
 	}
 	return atOnce
 }
 
-// stateAfter returns the State of the workload after a roll for out, or on request.
-func (s *sitting) stateAfter(out plan.Outcome, outcome reloader.Reason) applied.State {
-	after, before := out.State, s.state
-	if out.Do != plan.Roll {
+// stateAfter returns the State of the workload after a roll.
+func (s *sitting) stateAfter() applied.State {
+	after, before := s.out.State, s.state
+	if s.out.Do != plan.Roll { // it was requested
 		after = after.Roll(s.began)
 	}
 	after.Rolls = paceOf(before).Rolled(s.began).Rolls
@@ -80,14 +70,15 @@ func (s *sitting) stateAfter(out plan.Outcome, outcome reloader.Reason) applied.
 	if s.requested != "" {
 		after.Requested = reloader.ValueID(s.requested)
 	}
-	if outcome != reloader.ReasonReloaded {
+	if s.outcome != reloader.ReasonReloaded {
 		after.N, after.Mark = before.N, before.Mark // nothing was written on the workload
 	}
 	return after
 }
 
 // says returns what the annotation of the workload says after a roll.
-func (s *sitting) says(after applied.State) string {
+func (s *sitting) says() string {
+	after := s.out.State
 	if targetOf(s.w, s.plan).Kind == workload.Job.Kind {
 		after.Workload = applied.NoUID // that of the Job that takes its place is not known yet
 	}
@@ -98,21 +89,21 @@ func (s *sitting) says(after applied.State) string {
 var errOutrun = errors.New("a config was written meanwhile")
 
 // patch writes on the workload what it is to run with.
-func (d *roller) patch(ctx context.Context, did done, out plan.Outcome) (*workload.Workload, error) {
-	s, after, p, target := did.s, did.state, did.s.plan, targetOf(did.s.w, did.s.plan)
+func (d *roller) patch(ctx context.Context, s *sitting) (*workload.Workload, error) {
+	after, p, target, text := s.out.State, s.plan, targetOf(s.w, s.plan), s.says()
 	r := mark.Roll{Hash: after.Mark}
 	if p.Chosen.Strategy == plan.Restart {
 		r = mark.Restart(s.began)
 	}
-	r.Name, r.Annotations = after.Mark[:16], map[string]any{applied.Key: did.text}
+	r.Name, r.Annotations = after.Mark[:16], map[string]any{applied.Key: text}
 	var err error
-	if r.Marks, err = d.decider.marksFor(ctx, s, out); err != nil {
+	if r.Marks, err = d.decider.marksFor(ctx, s); err != nil {
 		return nil, err
 	}
 	if pause := p.Chosen.Pause; pause.Period > 0 && !pause.Begun && !s.w.Paused {
 		r = r.Pause(pause.Key, time.Now())
 	}
-	intends := d.lock().intend(did)
+	intends := d.lock().intend(s, text)
 	d.unlock()
 	if !intends {
 		return nil, errOutrun
@@ -125,27 +116,26 @@ func (d *roller) patch(ctx context.Context, did done, out plan.Outcome) (*worklo
 	return rolled, err
 }
 
-// intend takes note of the roll that is about to be written, and reports whether it is for the newest writes that were seen.
-func (b *board) intend(did done) bool {
-	t := did.s.t
-	for _, c := range did.rolled {
-		if t.live(c, b.configs.of(c).now).Version != did.state.Writes.Get(c).Version {
+// intend takes note of the annotation that is about to be written, and reports whether the roll is for the newest writes that were seen.
+func (b *board) intend(s *sitting, text string) bool {
+	for _, c := range s.out.Rolled {
+		if s.t.live(c, b.configs.of(c).now).Version != s.verdicts[c].Write.Version {
 			return false
 		}
 	}
-	t.intends = did.text
+	s.t.intends = text
 	return true
 }
 
 // notify calls the webhook instead of a roll.
-func (d *roller) notify(ctx context.Context, did done) error {
-	asked := d.lock().scribe.rolled(did)
+func (d *roller) notify(ctx context.Context, s *sitting) error {
+	asked := d.lock().scribe.rolled(s)
 	d.unlock()
 	asked.Outcome, asked.Message = reloader.ReasonReloaded, "" // that is what the other side is to make of it
 	err := d.Webhook.Notify(ctx, asked)
 	d.metrics.Attempted(fateOf(err))
 	if err != nil {
-		return fmt.Errorf("call webhook for %s: %w", did.s.w.Ref(), err)
+		return fmt.Errorf("call webhook for %s: %w", s.w.Ref(), err)
 	}
 	return nil
 }
