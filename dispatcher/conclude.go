@@ -37,17 +37,14 @@ func (b *board) conclude(s *sitting) {
 			e.serve(s.configs[c], s.began)
 		}
 	}
-	if r.Outcome == reloader.ReasonReloaded {
-		b.rollouts.overtake(t, "another reload followed")
-		b.metrics.Patched(r)
-		b.metrics.Rolled(r.Workload.Namespace, true)
-		t.reload = r.ID
-	}
-	b.records.finish(s.w, r)
 	b.Logger.Info("reload", "workload", r.Workload.String(), "outcome", r.Outcome, "reload", r.ID, "changes", changesOf(r.Causes),
 		"strategy", r.Strategy, "requested", r.Requested)
 	if r.Outcome == reloader.ReasonReloaded {
-		b.rollouts.follow(t, s.w.Progress, r)
+		b.metrics.Patched(r)
+		b.metrics.Rolled(r.Workload.Namespace, true)
+		b.rollouts.follow(t, s.w, r)
+	} else {
+		b.records.finish(s.w, r)
 	}
 	for _, c := range s.out.Rolled {
 		b.configQ.AddAfter(c, lookAfterRoll)
@@ -121,9 +118,7 @@ func (b *board) rolledElsewhere(t *tracked, before applied.State) {
 	if len(r.Causes) == 0 && t.state.Requested == before.Requested {
 		return // the webhook counts the first new template of a user as a roll
 	}
-	t.reload = r.ID
-	b.records.finish(t.w, r)
-	b.rollouts.follow(t, t.w.Progress, r)
+	b.rollouts.follow(t, t.w, r)
 }
 
 // maxAttempts is the failed attempt, about two minutes after the first, that makes a workload one

@@ -17,13 +17,16 @@ type rollouts struct {
 	gate    *gate
 }
 
-// follow begins to follow what becomes of a reload of t, which was that far before. It comes after the reload is recorded, since its
-// controller may have ended it already.
-func (f *rollouts) follow(t *tracked, before workload.Progress, made reloader.Reload) {
+// follow has a reload of t recorded, which was w before, and begins to follow what becomes of it. It is recorded first, since its controller may have
+// ended it already.
+func (f *rollouts) follow(t *tracked, w *workload.Workload, made reloader.Reload) {
+	f.overtake(t, "another reload followed")
+	f.records.finish(w, made)
+	t.reload = made.ID
 	if t.rollout = nil; t.w.Progress.Phase == "" {
 		return
 	}
-	t.rollout = rollout.Of(made, before, time.Now())
+	t.rollout = rollout.Of(made, w.Progress, time.Now())
 	f.workloadQ.Add(t.w.Ref()) // for its deadline
 	f.watch(t)
 }
@@ -51,10 +54,7 @@ func (f *rollouts) watch(t *tracked) {
 		f.recordQ.Add(t.w.Ref())
 		f.workloadQ.Add(t.w.Ref())
 	}
-	if end.Result == reloader.ReasonOvertaken {
-		t.rollout.State.Undone = !t.marked(t.w)
-	}
-	if r := t.rollout; r.Result() == reloader.ReasonRolledOut && !r.State.Undone && !t.marked(t.w) {
+	if r := t.rollout; (end.Result == reloader.ReasonOvertaken || r.Result() == reloader.ReasonRolledOut) && !r.State.Undone && !t.marked(t.w) {
 		r.State.Undone = true
 		f.recordQ.Add(t.w.Ref())
 	}
