@@ -45,16 +45,9 @@ const maxAsks = 8
 
 // decideOne asks for a verdict until it needs no more evidence.
 func (d *decider) decideOne(ctx context.Context, s *sitting, c reloader.Config, ev *evidence) (plan.Verdict, error) {
-	f, err := d.current(ctx, c, s.after, false)
+	f, err := d.lookFor(ctx, s, c, false)
 	if err != nil {
-		b := d.lock()
-		absent := b.asAbsent(s.t, c, err)
-		err = b.concealed(s.t, c, err)
-		d.unlock()
-		if !absent {
-			return plan.Verdict{}, err
-		}
-		f = fact{absent: true, began: s.began, seen: s.began}
+		return plan.Verdict{}, err
 	}
 	k, err := d.caseOf(ctx, s, c, f)
 	for range maxAsks {
@@ -140,32 +133,24 @@ func taken(w *workload.Workload, f fact) bool {
 	return !f.absent && !f.touched.IsZero() && order > 0 && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
 }
 
-// asAbsent reports whether c, which cannot be read for a reason that does not pass, is nothing to t but a config that does not exist: it is of another
-// namespace, and was never known to be shown to t.
-func (b *board) asAbsent(t *tracked, c reloader.Config, err error) bool {
-	if !b.hides(t, c) || fateOf(err) != fateNever && !apierrors.IsInternalError(err) {
-		return false
-	}
-	w, known := t.state.Writes.Find(c)
-	return !known || w.Out || w.Absent()
-}
-
-// hides reports whether t may know nothing of c, a config of another namespace.
-func (b *board) hides(t *tracked, c reloader.Config) bool {
-	return c.Cluster == "" && c.Namespace != t.w.Namespace && !t.shows(c, b.configs.of(c).now)
-}
-
 // errHidden stands for an error that a workload must not show.
 var errHidden = errors.New("it cannot be read")
 
-// concealed returns err, or what t may show of it: an error about a config of another namespace would reveal that it exists. Anyone who runs the
+// lookFor returns the newest look at c for the workload of s. What it may not see of another namespace and cannot be read for a reason that does not
+// pass is nothing to it but a config that does not exist, unless it was shown before. The error would reveal that the config exists: anyone who runs the
 // cluster finds it in the log.
-func (b *board) concealed(t *tracked, c reloader.Config, err error) error {
-	if !b.hides(t, c) {
-		return err
+func (d *decider) lookFor(ctx context.Context, s *sitting, c reloader.Config, whole bool) (fact, error) {
+	f, err := d.current(ctx, c, s.after, whole)
+	b := d.lock()
+	defer d.unlock()
+	if err == nil || s.t.shows(c, b.configs.of(c).now) {
+		return f, err
 	}
-	b.Logger.Warn("a config of another namespace cannot be read", "workload", t.w.Ref().String(), "config", c.String(), "error", err)
-	return errHidden
+	d.Logger.Warn("a config of another namespace cannot be read", "workload", s.w.Ref().String(), "config", c.String(), "error", err)
+	if w := s.t.state.Writes.Get(c); (fateOf(err) == fateNever || apierrors.IsInternalError(err)) && (w.Out || w.Absent()) {
+		return fact{absent: true, began: s.began, seen: s.began}, nil
+	}
+	return fact{}, errHidden
 }
 
 // The pauses after a config could not be decided about.

@@ -41,7 +41,7 @@ func (x *scribe) lack(t *tracked, c reloader.Config) (reloader.Missing, bool) {
 	f, looked := known.now, known.looked()
 	r := t.w.Template.References.Get(c)
 	switch {
-	case known.unreadable != "" && (c.Cluster != "" || c.Namespace == t.w.Namespace || t.shows(c, f)):
+	case known.unreadable != "" && t.shows(c, f):
 		return reloader.Missing{Config: c, Unreadable: known.unreadable}, true
 	case c.Cluster != "" || c.Kind.External() || !slices.Contains(t.plan.Names, c):
 		return reloader.Missing{}, false

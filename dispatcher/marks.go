@@ -52,11 +52,9 @@ func (d *decider) jointValues(ctx context.Context, s *sitting, dl *dialect.Diale
 	only := s.plan.Only(dl)
 	parts := make(map[reloader.Config]dialect.Part, len(only.Names))
 	for _, c := range only.Names {
-		f, err := d.current(ctx, c, s.after, true)
+		f, err := d.lookFor(ctx, s, c, true)
 		if err != nil {
-			b := d.lock()
-			defer d.unlock()
-			return nil, b.concealed(s.t, c, err)
+			return nil, err
 		}
 		d.lock()
 		shown := !f.absent && !f.unread && s.t.shows(c, f)
