@@ -73,7 +73,7 @@ func (b *board) noteAll(s *sitting) {
 			noted[v.Reason] = append(noted[v.Reason], b.scribe.causes(t, c)...)
 		}
 		if v.Rule == plan.NotWanted {
-			e.unwanted, e.at = contentOf(t.live(c, b.configs.of(c).now).Write), time.Now()
+			e.unwanted, e.at = t.live(c, b.configs.of(c).now).Sum, time.Now()
 		}
 		if v.Do == plan.Note {
 			writes[c], e.how, e.at = &v.Write, v.Reason, time.Now()
@@ -102,7 +102,7 @@ func (b *board) explains(t *tracked, c reloader.Config, v plan.Verdict) bool {
 		return len(e.changes) > 0
 	case v.Rule == plan.NotWanted && v.Do == plan.Nothing:
 		now := t.live(c, known.now).Write
-		return !now.Absent() && e.unwanted.sum != "" && now.Sum != e.unwanted.sum
+		return !now.Absent() && e.unwanted != "" && now.Sum != e.unwanted
 	}
 	return v.Reason == reloader.ReasonKeysUnused && known.last(b.Cluster, c).ResourceVersion == v.Write.Version
 }

@@ -102,7 +102,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	if !slices.Contains(t.plan.Names, c) {
 		k.First.Listed = t.state.Listed
 	}
-	if e := t.edges.Get(c); e != nil && e.unwanted.sum != "" && e.unwanted == contentOf(k.Live.Write) {
+	if e := t.edges.Get(c); e != nil && e.unwanted != "" && e.unwanted == k.Live.Sum {
 		k.First.Mark = applied.MarkEqual // it had that content before it counted
 	}
 	return k

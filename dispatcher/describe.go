@@ -64,7 +64,7 @@ func (x *scribe) edge(t *tracked, c reloader.Config, e *edge) reloader.Edge {
 		}
 	}
 	if !decision.Reload && !e.open && out.How == "" { // the workload does not want it, and begins with what is there if it ever does
-		out.Applied = reloader.Digest{KeyID: e.unwanted.keyID, Sum: e.unwanted.sum}
+		out.Applied = reloader.Digest{KeyID: t.live(c, known.now).KeyID, Sum: e.unwanted}
 		out.How, out.At = reloader.ReasonBaseline, e.at
 	}
 	if n := len(e.changes); e.behind && n > 0 {

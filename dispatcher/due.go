@@ -69,11 +69,8 @@ func paceOf(s applied.State) turn.Pace { return turn.Pace{Rolls: s.Rolls, At: s.
 
 // missing says which configs and keys are missing without which no pod of t starts, if a dialect promises to wait for them; empty if none is.
 func (g *gate) missing(t *tracked) string {
-	waits := false
-	for c, e := range t.edges.All() {
-		waits = waits || e.behind && t.decide(c, g.configs.of(c).now).Waits
-	}
-	if !waits {
+	waits := func(of reloader.OfConfig[*edge]) bool { return of.Value.behind && t.decide(of.Config, g.configs.of(of.Config).now).Waits }
+	if !slices.ContainsFunc(t.edges, waits) {
 		return ""
 	}
 	var missing []string

@@ -21,34 +21,26 @@ func (d *looker) read(ctx context.Context, c reloader.Config, hints []reloader.H
 	e := d.lock().configs.of(c)
 	known, last := e.now, e.last(d.Cluster, c)
 	d.unlock()
-	var f fact
-	var err error
-	if known.content() && written(known, c, hints) && !d.forNobody(c, known.Meta) {
-		if f, err = d.readContent(ctx, c); err != nil || !f.absent {
-			return f, err
+	if !known.content() || !written(known, c, hints) || d.forNobody(c, known.Meta) {
+		f, err := d.readMeta(ctx, c, len(hints) > 0)
+		switch {
+		case err != nil || f.absent:
+			return d.lastSaid(c, known, f), err
+		case d.forNobody(c, f.Meta):
+			f.unread, f.hidden = true, true
+			return f, nil
+		case known.content() && known.is(f.Meta, true) && (known.marks != nil || !whole):
+			f.digest, f.older, f.marks = known.digest, known.older, known.marks
+			return f, nil
+		case !whole && d.Ring.Knows(last.New.KeyID) && last.Present() && (fact{Meta: live.Meta{UID: last.UID, ResourceVersion: last.ResourceVersion}, seen: last.VerifiedAt}).is(f.Meta, true):
+			f.digest = last.New
+			return f, nil
+		case !whole && !d.needsContent(c, f.Meta):
+			f.unread = true
+			return f, nil
 		}
-	} else {
-		f, err = d.readMeta(ctx, c, len(hints) > 0)
 	}
-	if err != nil || f.absent {
-		return d.lastSaid(c, known, f), err
-	}
-	if d.forNobody(c, f.Meta) {
-		f.unread, f.hidden = true, true
-		return f, nil
-	}
-	switch {
-	case known.content() && known.is(f.Meta, true) && (known.marks != nil || !whole):
-		f.digest, f.older, f.marks = known.digest, known.older, known.marks
-		return f, nil
-	case !whole && d.Ring.Knows(last.New.KeyID) && last.Present() && (fact{Meta: live.Meta{UID: last.UID, ResourceVersion: last.ResourceVersion}, seen: last.VerifiedAt}).is(f.Meta, true):
-		f.digest = last.New
-		return f, nil
-	case !whole && !d.needsContent(c, f.Meta):
-		f.unread = true
-		return f, nil
-	}
-	f, err = d.readContent(ctx, c)
+	f, err := d.readContent(ctx, c)
 	return d.lastSaid(c, known, f), err
 }
 

@@ -76,21 +76,16 @@ func (s *sitting) stateAfter() applied.State {
 	return after
 }
 
-// says returns what the annotation of the workload says after a roll.
-func (s *sitting) says() string {
-	after := s.out.State
-	if targetOf(s.w, s.plan).Kind == workload.Job.Kind {
-		after.Workload = applied.NoUID // that of the Job that takes its place is not known yet
-	}
-	return after.Annotation()
-}
-
 // errOutrun ends a roll that is for another write of a config than the newest one that was seen: the marks are of that one.
 var errOutrun = errors.New("a config was written meanwhile")
 
 // patch writes on the workload what it is to run with.
 func (d *roller) patch(ctx context.Context, s *sitting) (*workload.Workload, error) {
-	after, p, target, text := s.out.State, s.plan, targetOf(s.w, s.plan), s.says()
+	after, p, target := s.out.State, s.plan, targetOf(s.w, s.plan)
+	if target.Kind == workload.Job.Kind {
+		after.Workload = applied.NoUID // that of the Job that takes its place is not known yet
+	}
+	text := after.Annotation()
 	r := mark.Roll{Hash: after.Mark}
 	if p.Chosen.Strategy == plan.Restart {
 		r = mark.Restart(s.began)

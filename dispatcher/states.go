@@ -79,11 +79,7 @@ func (b *board) readState(t *tracked) {
 		b.Announcer.Complain(t.w, problem)
 		b.recordQ.Add(t.w.Ref())
 	}
-	newest := applied.Newest(object, t.state)
-	if newest.Ledger() != t.state.Ledger() {
-		b.states.change(t.w.Ref())
-	}
-	b.joinState(t, newest)
+	b.joinState(t, applied.Newest(object, t.state), t.state.Ledger())
 }
 
 // onObject returns what the annotation of t's target says, and what is wrong with it.
@@ -103,10 +99,13 @@ func (t *tracked) onObject() (applied.State, string) {
 	return state, ""
 }
 
-// joinState makes newest the State of t, and has everything decided again that is another since.
-func (b *board) joinState(t *tracked, newest applied.State) {
+// joinState makes newest the State of t, and has everything decided again that is another since. ledger is what the ledger has of it, or will have.
+func (b *board) joinState(t *tracked, newest applied.State, ledger string) {
 	before := t.state
 	t.state = newest
+	if newest.Ledger() != ledger {
+		b.states.change(t.w.Ref())
+	}
 	changed := newest.N != before.N
 	for c, w := range newest.Writes.All() {
 		if old, known := before.Writes.Find(c); known && old == w {
@@ -134,13 +133,6 @@ func (l *states) note(t *tracked, writes map[reloader.Config]*applied.Write, at 
 	}
 }
 
-// outOf returns the write that says that a workload of State s does not want c any more.
-func outOf(s applied.State, c reloader.Config) *applied.Write {
-	w := s.Writes.Get(c)
-	w.Out = true
-	return &w
-}
-
 // release ends the State of a workload that is not tracked any more: that of one that is gone is forgotten, and of one that opted out every entry is
 // marked as out. t is nil if the workload was not tracked.
 func (l *states) release(ref reloader.WorkloadRef, t *tracked, gone bool) {
@@ -150,8 +142,9 @@ func (l *states) release(ref reloader.WorkloadRef, t *tracked, gone bool) {
 		delete(l.texts, ref)
 	case !gone && t != nil:
 		writes := make(map[reloader.Config]*applied.Write, len(t.state.Writes))
-		for c := range t.state.Writes.All() {
-			writes[c] = outOf(t.state, c)
+		for c, w := range t.state.Writes.All() {
+			w.Out = true
+			writes[c] = &w
 		}
 		l.note(t, writes, time.Now())
 		l.texts[ref] = t.state.Ledger()
@@ -192,8 +185,6 @@ func (b *board) merge(entries map[reloader.WorkloadRef]string) {
 		}
 		merged := applied.Newest(state, t.state)
 		merged.Noted, merged.Listed = reloader.Later(state.Noted, t.state.Noted), reloader.Later(state.Listed, t.state.Listed)
-		if b.joinState(t, merged); merged.Ledger() != text {
-			b.states.change(ref)
-		}
+		b.joinState(t, merged, text)
 	}
 }

@@ -123,7 +123,8 @@ func (b *board) reopen(t *tracked) {
 		case t.plan.Matches(c): // a pattern wants it, whether it is still there or not
 			b.index.match(t, c)
 		default:
-			writes[c] = outOf(t.state, c)
+			w.Out = true
+			writes[c] = &w
 		}
 	}
 	b.states.note(t, writes, time.Now())

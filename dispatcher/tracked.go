@@ -214,17 +214,13 @@ type edge struct {
 	rest  time.Time
 	// changes are those that the workload is behind by, the oldest first.
 	changes []reloader.Change
-	// unwanted is the content that the config had when it was last found not to count for the workload: that is nothing it missed.
-	unwanted content
+	// unwanted is the digest of the content that the config had when it was last found not to count for the workload: that is nothing it missed. It is
+	// empty if the config was absent, or always counted.
+	unwanted string
 	// how is the reason of the entry in State, and at its time.
 	how reloader.Reason
 	at  time.Time
 }
-
-// content is the keyed digest of what a config has; zero if it is absent.
-type content struct{ keyID, sum string }
-
-func contentOf(w applied.Write) content { return content{w.KeyID, w.Sum} }
 
 // reopen has the config decided about, whatever is known.
 func (e *edge) reopen() {
