@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,11 +24,17 @@ type decider struct{ *looker }
 // decide decides about the configs of s. One that cannot be read has no verdict, and rests; the others do not wait for it. It returns the error of one of those.
 func (d *decider) decide(ctx context.Context, s *sitting) (failed error) {
 	s.verdicts = map[reloader.Config]plan.Verdict{}
-	evidence := &evidence{d: d, s: s}
+	pods := sync.OnceValues(func() (*workload.Pods, error) {
+		pods, err := d.Workloads.Pods(ctx, s.w)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("read pods of %s: %w", s.w.Ref(), err)
+		}
+		return &pods, nil
+	})
 	// In another order each time, as a map has it: workloads that depend on the same thousand configs would otherwise wait for each other at every
 	// one of them, since one look at a time serves all.
 	for c := range s.configs {
-		v, err := d.decideOne(ctx, s, c, evidence)
+		v, err := d.decideOne(ctx, s, c, pods)
 		if err != nil {
 			failed = err
 			d.lock().postpone(s.t, c, err)
@@ -44,7 +51,7 @@ func (d *decider) decide(ctx context.Context, s *sitting) (failed error) {
 const maxAsks = 8
 
 // decideOne asks for a verdict until it needs no more evidence.
-func (d *decider) decideOne(ctx context.Context, s *sitting, c reloader.Config, ev *evidence) (plan.Verdict, error) {
+func (d *decider) decideOne(ctx context.Context, s *sitting, c reloader.Config, pods readPods) (plan.Verdict, error) {
 	f, err := d.lookFor(ctx, s, c, false)
 	if err != nil {
 		return plan.Verdict{}, err
@@ -59,7 +66,7 @@ func (d *decider) decideOne(ctx context.Context, s *sitting, c reloader.Config, 
 		if v.Do != plan.Ask {
 			return v, nil
 		}
-		k, err = ev.add(ctx, k, v)
+		k, err = d.add(ctx, s, k, v, pods)
 	}
 	return plan.Verdict{}, fmt.Errorf("decide about %s: no evidence is enough", c)
 }
@@ -174,15 +181,11 @@ func (b *board) postpone(t *tracked, c reloader.Config, err error) {
 	b.Logger.Warn("a config could not be decided about", "workload", t.w.Ref().String(), "config", c.String(), "error", err)
 }
 
-// evidence reads what decisions about one workload ask for, each thing once.
-type evidence struct {
-	d    *decider
-	s    *sitting
-	pods *workload.Pods
-}
+// readPods reads the pods of a workload once.
+type readPods = func() (*workload.Pods, error)
 
-func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.Case, error) {
-	d, s := ev.d, ev.s
+// add returns k with the evidence that v asks for.
+func (d *decider) add(ctx context.Context, s *sitting, k plan.Case, v plan.Verdict, pods readPods) (_ plan.Case, err error) {
 	switch v.Need {
 	case applied.NeedContent:
 		f, err := d.current(ctx, k.Config, time.Now(), true)
@@ -191,7 +194,6 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 		}
 		return d.caseOf(ctx, s, k.Config, f)
 	case applied.NeedMarks:
-		var err error
 		k.First.Mark, err = d.markSays(ctx, s, k.Config)
 		return k, err
 	case applied.NeedLooks:
@@ -208,15 +210,8 @@ func (ev *evidence) add(ctx context.Context, k plan.Case, v plan.Verdict) (plan.
 			k.Pods = &workload.Pods{}
 			return k, nil
 		}
-		if ev.pods == nil {
-			pods, err := d.Workloads.Pods(ctx, s.w)
-			if err != nil && !apierrors.IsNotFound(err) {
-				return k, fmt.Errorf("read pods of %s: %w", s.w.Ref(), err)
-			}
-			ev.pods = &pods
-		}
-		k.Pods = ev.pods
-		return k, nil
+		k.Pods, err = pods()
+		return k, err
 	}
 	return k, fmt.Errorf("no such evidence: %s", v.Need)
 }

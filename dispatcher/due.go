@@ -69,7 +69,9 @@ func paceOf(s applied.State) turn.Pace { return turn.Pace{Rolls: s.Rolls, At: s.
 
 // missing says which configs and keys are missing without which no pod of t starts, if a dialect promises to wait for them; empty if none is.
 func (g *gate) missing(t *tracked) string {
-	waits := func(of reloader.OfConfig[*edge]) bool { return of.Value.behind && t.decide(of.Config, g.configs.of(of.Config).now).Waits }
+	waits := func(of reloader.OfConfig[*edge]) bool {
+		return of.Value.behind && t.decide(of.Config, g.configs.of(of.Config).now).Waits
+	}
 	if !slices.ContainsFunc(t.edges, waits) {
 		return ""
 	}

@@ -105,7 +105,7 @@ func (b *board) match(t *tracked, p *dialect.Plan, configs []reloader.Config) {
 	for _, known := range []bool{true, false} {
 		for _, c := range configs {
 			if _, has := t.state.Writes.Find(c); has == known && p.Matches(c) {
-				b.index.match(t, c)
+				b.index.link(t, c)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (x *index) put(t *tracked) {
 	// Not everything that a pattern matches can be listed, but what w refers to is known by name.
 	for c := range t.w.Template.References.All() {
 		if t.plan.Matches(c) {
-			x.match(t, c)
+			x.link(t, c)
 		}
 	}
 }
@@ -49,27 +49,21 @@ func (x *index) put(t *tracked) {
 // maxNamespaceEdges bounds the dependencies of all workloads of one namespace together.
 const maxNamespaceEdges = 50_000
 
-// link makes c an edge of t, unless the namespace has as many as it may. A new edge is open.
+// link makes c an edge of t, unless its namespace or the patterns of t have as many as they may. A new edge is open.
 func (x *index) link(t *tracked, c reloader.Config) {
-	if t.edges.Get(c) != nil {
+	switch {
+	case t.edges.Get(c) != nil:
 		return
-	}
-	if x.edges[t.w.Namespace] >= maxNamespaceEdges {
+	case len(t.edges) >= dialect.MaxConfigs && !slices.Contains(t.plan.Names, c):
+		t.crowded = fmt.Sprintf("dependencies: the patterns of the workload match more than %d configs; changes of further configs do not roll it", dialect.MaxConfigs)
+		return
+	case x.edges[t.w.Namespace] >= maxNamespaceEdges:
 		t.crowded = fmt.Sprintf("dependencies: the workloads of the namespace depend on %d configs together, which is the limit; changes of further configs do not roll this workload", maxNamespaceEdges)
 		return
 	}
 	x.edges[t.w.Namespace]++
 	t.edges.Set(c, &edge{open: true})
 	x.byConfig[c] = append(x.byConfig[c], t)
-}
-
-// match makes c, which a pattern of t matches, an edge of t, unless t has as many as it may.
-func (x *index) match(t *tracked, c reloader.Config) {
-	if t.edges.Get(c) == nil && len(t.edges) >= dialect.MaxConfigs {
-		t.crowded = fmt.Sprintf("dependencies: the patterns of the workload match more than %d configs; changes of further configs do not roll it", dialect.MaxConfigs)
-		return
-	}
-	x.link(t, c)
 }
 
 // unlink takes t from the dependents of c.
@@ -96,7 +90,7 @@ func (x *index) dependents(c reloader.Config) []*tracked {
 	for _, t := range x.patterned[c.Namespace] {
 		if t.plan.Matches(c) {
 			t.relist = t.relist || len(t.idle) > 0 && t.edges.Get(c) == nil // a pattern that found nothing may find c
-			x.match(t, c)
+			x.link(t, c)
 		}
 	}
 	return x.byConfig[c]

@@ -7,8 +7,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/reroll-dev/reroll/dispatcher/fleet"
 	"github.com/reroll-dev/reroll/dispatcher/metrics"
 	"github.com/reroll-dev/reroll/reloader"
+	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/digest"
 	"github.com/reroll-dev/reroll/reloader/live"
 )
@@ -125,6 +127,17 @@ func (d *looker) contentOf(ctx context.Context, c reloader.Config, f fact) (dige
 		return digest.Content{}, fmt.Errorf("read %s: its content has just changed", c)
 	}
 	return obj.Content, nil
+}
+
+// A workload can name a config of another namespace, and anyone who writes the workload need not be allowed to see that config. Its metadata says
+// whether it is shown to the workload (see dialect.ShareKey). Until it does, the config is absent as far as that workload is concerned: its
+// record, its marks and its reloads are those of a workload that names a config which does not exist. If a config is not shown to anyone who
+// names it, only its metadata is read, and nothing is recorded of it.
+
+func (d *common) metaOf(c reloader.Config, f fact) dialect.ConfigMeta {
+	return dialect.ConfigMeta{
+		Config: c, Annotations: f.Annotations, Labels: f.Labels, Unselected: f.Unselected, Followed: c.Cluster == "" && fleet.Allows(f.Meta, d.Cluster),
+	}
 }
 
 // forNobody reports whether the content of c, which has that metadata, is not to be read: workloads of other namespaces name it, and it is shown

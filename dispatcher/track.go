@@ -121,7 +121,7 @@ func (b *board) reopen(t *tracked) {
 		switch {
 		case t.edges.Get(c) != nil || w.Out:
 		case t.plan.Matches(c): // a pattern wants it, whether it is still there or not
-			b.index.match(t, c)
+			b.index.link(t, c)
 		default:
 			w.Out = true
 			writes[c] = &w

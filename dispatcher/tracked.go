@@ -32,7 +32,12 @@ type tracked struct {
 	edges reloader.ByConfig[*edge]
 	carried
 	listing
-	pace
+	// going says that nothing holds it back any more and it is being rolled.
+	going bool
+	// hold is why it waits although it is due; nil if it does not. One that moved each time it had to be rolled is left alone until Due.
+	hold *reloader.Hold
+	// asking is the reload of its running pods; nil if there is none.
+	asking *asking
 	// rollout follows the last reload; nil if it is not followed.
 	rollout *rollout.Rollout
 	// reload is the ID of the last one, and damaged what is wrong with the annotation that has the State.
@@ -62,16 +67,6 @@ type listing struct {
 	idle []reloader.Missing
 	// crowded says that they match more than may count.
 	crowded string
-}
-
-// pace is what decides when a workload rolls, next to its State.
-type pace struct {
-	// going says that nothing holds it back any more and it is being rolled.
-	going bool
-	// hold is why it waits although it is due; nil if it does not. One that moved each time it had to be rolled is left alone until Due.
-	hold *reloader.Hold
-	// asking is the reload of its running pods; nil if there is none.
-	asking *asking
 }
 
 func (t *tracked) behind() bool {
