@@ -19,15 +19,12 @@ func (x *scribe) record(t *tracked) reloader.WorkloadRecord {
 		Workload:  t.w.Ref(),
 		UID:       string(t.w.UID),
 		Dialect:   t.plan.Dialect(),
-		Strategy:  t.strategyName(),
+		Strategy:  t.strategyName(""),
 		Problems:  slices.DeleteFunc(append(slices.Clone(t.plan.Problems), t.crowded, t.damaged), func(p string) bool { return p == "" }),
 		Standing:  reloader.Standing{LastReload: t.reload},
 		UpdatedAt: time.Now(),
 		Dormant:   t.w.Dormant,
 		Keys:      t.plan.Chosen.Keys.String(),
-	}
-	if h := t.plan.Chosen.Hot; h != nil {
-		r.Strategy = h.Strategy
 	}
 	r.WaitsSince, r.Rolls = t.behindSince(), paceOf(t.state).Lately(r.UpdatedAt)
 	r.Missing = x.lacks(t)

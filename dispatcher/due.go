@@ -93,14 +93,13 @@ func (g *gate) hold(t *tracked, hold reloader.Hold, now time.Time) time.Duration
 	if t.hold.DeadLetter() {
 		return wait
 	}
-	another := t.hold == nil || t.hold.Reason != hold.Reason
-	if another {
+	if t.hold != nil && t.hold.Reason == hold.Reason {
+		hold.Since = t.hold.Since
+	} else {
 		hold.Since = now
 		g.metrics.Held(hold.Reason)
-	} else {
-		hold.Since = t.hold.Since
 	}
-	if another || t.hold.Message != hold.Message || !t.hold.Due.Equal(hold.Due) {
+	if t.hold == nil || *t.hold != hold {
 		g.recordQ.Add(t.w.Ref())
 	}
 	t.hold = &hold

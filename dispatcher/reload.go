@@ -20,13 +20,10 @@ func (x *scribe) reload(t *tracked, w *workload.Workload, outcome reloader.Reaso
 		Cluster:   x.Cluster,
 		Workload:  w.Ref(),
 		Dialect:   t.plan.Dialect(),
-		Strategy:  t.strategyName(),
+		Strategy:  t.strategyName(outcome),
 		Outcome:   outcome,
 		DecidedAt: decided,
 		Causes:    causes,
-	}
-	if h := t.plan.Chosen.Hot; h != nil && outcome != reloader.ReasonReloaded {
-		r.Strategy = h.Strategy
 	}
 	if outcome != reloader.ReasonReloaded {
 		r.ID, r.Message = reloader.ReloadID(x.Cluster, string(w.UID), causes)+"-"+string(outcome), outcome.Says()

@@ -69,34 +69,24 @@ func (l *states) parse(ref reloader.WorkloadRef, text, uid string) (applied.Stat
 // readState joins what the annotation of t's target says with what is known. A higher number of rolls there means that another process, or the admission
 // webhook, has rolled it.
 func (b *board) readState(t *tracked) {
-	text := t.target().Annotations[applied.Key]
+	target := t.target()
+	text, uid := target.Annotations[applied.Key], string(target.UID)
 	if text == t.text {
 		return
 	}
-	object, problem := t.onObject()
-	t.text, t.damaged = text, problem
-	if problem != "" {
-		b.Announcer.Complain(t.w, problem)
-		b.recordQ.Add(t.w.Ref())
-	}
-	b.joinState(t, applied.Newest(object, t.state), t.state.Ledger())
-}
-
-// onObject returns what the annotation of t's target says, and what is wrong with it.
-func (t *tracked) onObject() (applied.State, string) {
-	target := t.target()
-	uid := string(target.UID)
 	if target.Kind == workload.Job.Kind {
 		uid = applied.NoUID // it was written before the Job existed
 	}
-	state, err := applied.Parse(target.Annotations[applied.Key], uid, t.plan.Names)
-	if err != nil {
-		return applied.State{}, applied.Key + ": " + err.Error() + "; it counts for nothing"
+	object, err := applied.Parse(text, uid, t.plan.Names)
+	if t.text, t.damaged = text, ""; err != nil {
+		t.damaged = applied.Key + ": " + err.Error() + "; it counts for nothing"
+		b.Announcer.Complain(t.w, t.damaged)
+		b.recordQ.Add(t.w.Ref())
 	}
-	if state.Known() {
-		state.Workload = string(target.UID)
+	if object.Known() {
+		object.Workload = string(target.UID)
 	}
-	return state, ""
+	b.joinState(t, applied.Newest(object, t.state), t.state.Ledger())
 }
 
 // joinState makes newest the State of t, and has everything decided again that is another since. ledger is what the ledger has of it, or will have.

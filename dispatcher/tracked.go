@@ -167,7 +167,11 @@ func (t *tracked) counting(c reloader.Config, f fact) applied.Counting {
 // strategyOf returns the name of the strategy that p chooses, or of that of the installation.
 func (d *common) strategyOf(p *dialect.Plan) string { return cmp.Or(p.Chosen.Strategy, d.Strategy) }
 
-func (t *tracked) strategyName() string {
+// strategyName returns the name of the way in which t takes new content, by what became of it.
+func (t *tracked) strategyName(outcome reloader.Reason) string {
+	if h := t.plan.Chosen.Hot; h != nil && outcome != reloader.ReasonReloaded {
+		return h.Strategy
+	}
 	general := t.in.strategyOf(t.plan)
 	if len(t.plan.Enabled) > 0 && general != plan.Restart {
 		return cmp.Or(t.plan.Enabled[0].Mark.Name, general)
@@ -180,8 +184,7 @@ func (t *tracked) marked(w *workload.Workload) bool {
 	if t.state.N == 0 || w.Roll() != workload.InPlace || t.plan.Chosen.Strategy == plan.Restart || t.in.Webhook != nil {
 		return true
 	}
-	object, _ := t.onObject()
-	return object.N == t.state.N && w.Template.Annotations[workload.HashKey] == object.Mark
+	return w.Template.Annotations[workload.HashKey] == t.state.Mark
 }
 
 // knowsAnother reports whether t was brought to another config of a dialect that marks all of its configs together: its mark was made without c then.
@@ -189,12 +192,10 @@ func (t *tracked) knowsAnother(dl *dialect.Dialect, c reloader.Config) bool {
 	if t.state.N == 0 && !t.state.AsOf().Before(plan.WrittenAt(t.w)) {
 		return false // it has the mark that it had when it was seen first
 	}
-	for _, o := range t.plan.Only(dl).Names {
-		if w, known := t.state.Writes.Find(o); o != c && known && !w.Out {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.plan.Only(dl).Names, func(o reloader.Config) bool {
+		w, known := t.state.Writes.Find(o)
+		return o != c && known && !w.Out
+	})
 }
 
 // edge is the dependency of a workload on a config.
