@@ -90,12 +90,11 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	decision := t.decide(c, f)
 	k := plan.Case{
 		Sighting: applied.Sighting{Config: c, Live: t.live(c, f), Counting: t.counting(c, f)},
-		Wanted:   decision.Reload, Why: decision.Why, AsOf: t.state.AsOf(), Dormant: w.Dormant,
+		Wanted:   decision.Reload || !t.shows(c, f), // what is not shown is absent
+		Why:      decision.Why, AsOf: t.state.AsOf(), Dormant: w.Dormant,
+		Template: &plan.Template{Ours: t.marked(w), Changed: plan.WrittenAt(w)},
 	}
 	k.Entry, k.Known = t.state.Writes.Find(c)
-	if !t.shows(c, f) {
-		k.Wanted = true // it is absent, and nothing more may be shown
-	}
 	if c.Namespace != w.Namespace && k.Known && k.Entry.Absent() && f.Created.Before(k.AsOf.Truncate(time.Second)) {
 		k.Live.Created, k.Live.DataWritten = time.Time{}, time.Time{} // writes before it was shared do not concern the workload
 	}
@@ -199,11 +198,6 @@ func (d *decider) add(ctx context.Context, s *sitting, k plan.Case, v plan.Verdi
 	case applied.NeedLooks:
 		defer d.unlock()
 		k.Looks = d.lock().looks(s.t, k.Config)
-		return k, nil
-	case applied.NeedTemplate:
-		d.lock()
-		defer d.unlock()
-		k.Template = &plan.Template{Ours: s.t.marked(s.w), Changed: plan.WrittenAt(s.w)}
 		return k, nil
 	case applied.NeedPods:
 		if v.Rule == "podsNewer" && !d.mayBeNewer(s, k) {

@@ -19,12 +19,10 @@ func (d *Dispatcher) Followed() []reloader.Follow {
 		if c.Cluster == "" {
 			continue
 		}
-		namespaces := map[string]bool{}
 		for _, t := range dependents {
-			if !namespaces[t.w.Namespace] {
-				wanted[t.w.Namespace] = append(wanted[t.w.Namespace], c)
+			if of := wanted[t.w.Namespace]; len(of) == 0 || of[len(of)-1] != c {
+				wanted[t.w.Namespace] = append(of, c)
 			}
-			namespaces[t.w.Namespace] = true
 		}
 	}
 	ask, leftOut := d.fleet.Follow(wanted)

@@ -24,7 +24,7 @@ type records struct {
 type finished struct {
 	w      *workload.Workload
 	reload reloader.Reload
-	// amend returns what to record instead, given the last reload on record, and whether that is news; nil if reload is to be recorded as it is.
+	// amend returns what to record instead, given the last reload on record, and whether that is news; nil if that is reload.
 	amend func(last reloader.Reload) (reloader.Reload, bool)
 }
 

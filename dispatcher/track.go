@@ -95,10 +95,8 @@ func (b *board) progressed(w *workload.Workload) bool {
 	if older(w, t.w) {
 		return true
 	}
-	before := t.w.Progress
-	if t.w = w; w.Progress != before {
-		b.rollouts.watch(t)
-	}
+	t.w = w
+	b.rollouts.watch(t)
 	return true
 }
 
@@ -160,13 +158,12 @@ func (b *board) untrack(ref reloader.WorkloadRef, gone bool) {
 	_, recorded := b.records.earlier[ref]
 	delete(b.records.earlier, ref)
 	b.states.release(ref, t, gone)
-	if t == nil && !recorded {
-		return
-	}
 	if t != nil {
 		b.rollouts.overtake(t, "it is gone, or asks for nothing any more")
 		b.index.remove(t)
 		b.gate.nextAfter(t)
 	}
-	b.recordQ.Add(ref)
+	if t != nil || recorded {
+		b.recordQ.Add(ref)
+	}
 }
