@@ -109,15 +109,25 @@ func (b *board) explains(t *tracked, c reloader.Config, v plan.Verdict) bool {
 
 // rolledElsewhere records a roll that this process did not make: another one did, which may have ended before it could say so, or the admission webhook.
 func (b *board) rolledElsewhere(t *tracked, before applied.State) {
-	r := b.scribe.elsewhere(t, before)
-	for _, c := range r.Causes {
-		if e := t.edges.Get(c.Config); e != nil {
+	causes := []reloader.Cause{}
+	for c, w := range t.state.Writes.All() {
+		if before.Writes.Get(c) == w {
+			continue
+		}
+		known := b.scribe.causes(t, c)
+		if len(known) == 0 || known[len(known)-1].NewSum == "" && !w.Absent() {
+			known = []reloader.Cause{{Config: c, OldSum: before.Writes.Get(c).Sum, NewSum: w.Sum, VerifiedAt: t.state.At, Source: reloader.SourceSweep}}
+		}
+		causes = append(causes, known...)
+		if e := t.edges.Get(c); e != nil {
 			e.how, e.at = reloader.ReasonReloaded, t.state.At
 		}
 	}
-	if len(r.Causes) == 0 && t.state.Requested == before.Requested {
+	if len(causes) == 0 && t.state.Requested == before.Requested {
 		return // the webhook counts the first new template of a user as a roll
 	}
+	r := b.scribe.reload(t, t.w, reloader.ReasonReloaded, t.state.At, causes)
+	r.ID, r.Message = b.scribe.rollID(t, t.state), "written by another process of Reroll"
 	b.rollouts.follow(t, t.w, r)
 }
 

@@ -54,7 +54,11 @@ func (d *tracker) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Durat
 		return wait, nil
 	}
 	w, err := d.Workloads.Roll(ctx, p.w, mark.Resume(pause.Key))
-	resumed := err == nil
+	wait := again
+	if err == nil {
+		d.Logger.Info("pause ended", "workload", ref.String())
+		wait = 0
+	}
 	if fateOf(err) == fateStale {
 		w, err = d.Workloads.Read(ctx, ref)
 	}
@@ -69,14 +73,10 @@ func (d *tracker) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Durat
 	case err == nil:
 		b.owe(w, d.Dialects.Compile(w).Chosen.Pause)
 	}
-	if resumed {
-		d.Logger.Info("pause ended", "workload", ref.String())
-		return 0, nil
-	}
 	if p.now {
 		b.oweNow(ref)
 	}
-	return again, err
+	return wait, err
 }
 
 // pauseLeft returns how long p still lasts; a pause that says it begins in times to come is over.

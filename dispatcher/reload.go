@@ -61,24 +61,6 @@ func (x *scribe) rollID(t *tracked, s applied.State) string {
 	return reloader.RollID(x.Cluster, string(t.target().UID), s.N)
 }
 
-// elsewhere describes the roll that brought t to its State, and that this process did not make.
-func (x *scribe) elsewhere(t *tracked, before applied.State) reloader.Reload {
-	causes := []reloader.Cause{}
-	for c, w := range t.state.Writes.All() {
-		if before.Writes.Get(c) == w {
-			continue
-		}
-		known := x.causes(t, c)
-		if len(known) == 0 || known[len(known)-1].NewSum == "" && !w.Absent() {
-			known = []reloader.Cause{{Config: c, OldSum: before.Writes.Get(c).Sum, NewSum: w.Sum, VerifiedAt: t.state.At, Source: reloader.SourceSweep}}
-		}
-		causes = append(causes, known...)
-	}
-	r := x.reload(t, t.w, reloader.ReasonReloaded, t.state.At, causes)
-	r.ID, r.Message = x.rollID(t, t.state), "written by another process of Reroll"
-	return r
-}
-
 // causes returns why t is rolled for c: a cause for each change that it is behind by, or for the last change of c.
 func (x *scribe) causes(t *tracked, c reloader.Config) []reloader.Cause {
 	known := x.configs[c]
