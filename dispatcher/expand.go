@@ -45,13 +45,9 @@ func (d *sweeper) expandPatterns() {
 
 // expand links the configs that t's patterns match. Where configs of a kind may not be listed, a pattern is matched against the names in hints instead.
 func (d *looker) expand(ctx context.Context, t *tracked) error {
-	b := d.lock()
+	d.lock()
 	p, ref, due := t.plan, t.w.Ref(), t.relist
 	t.relist = false
-	if t.crowded != "" && due {
-		t.crowded = ""
-		b.index.put(t)
-	}
 	d.unlock()
 	if !due || len(p.Patterns) == 0 {
 		return nil
@@ -80,11 +76,28 @@ func (d *looker) expand(ctx context.Context, t *tracked) error {
 		}
 	}
 	idle := p.Idle(metas)
-	b = d.lock()
-	b.match(t, p, found)
+	b := d.lock()
+	defer d.unlock()
+	if b.index.byRef[ref] != t || t.plan != p {
+		t.relist = true // it has changed meanwhile
+		return nil
+	}
+	if t.crowded != "" {
+		t.crowded = ""
+		b.index.put(t)
+	}
+	for _, known := range []bool{true, false} { // those that have an entry first: if they are too many, the same ones stay after a restart
+		for _, c := range found {
+			if _, has := t.state.Writes.Find(c); has == known && p.Matches(c) {
+				b.index.link(t, c)
+			}
+		}
+	}
+	if t.crowded != "" {
+		d.Announcer.Complain(t.w, t.crowded)
+	}
 	t.listed, t.tries, t.idle = began, 0, idle
 	b.recordNews(t)
-	d.unlock()
 	return nil
 }
 
@@ -94,22 +107,4 @@ func (d *looker) list(ctx context.Context, s scope) (map[reloader.Config]live.Me
 		return l.metas, nil
 	}
 	return d.Configs.List(ctx, s.kind, s.namespace)
-}
-
-// match makes those of configs that patterns of t match edges of t. Those that have an entry come first: if they are too many, the same
-// ones stay after a restart.
-func (b *board) match(t *tracked, p *dialect.Plan, configs []reloader.Config) {
-	if b.index.byRef[t.w.Ref()] != t || t.plan != p {
-		return
-	}
-	for _, known := range []bool{true, false} {
-		for _, c := range configs {
-			if _, has := t.state.Writes.Find(c); has == known && p.Matches(c) {
-				b.index.link(t, c)
-			}
-		}
-	}
-	if t.crowded != "" {
-		b.Announcer.Complain(t.w, t.crowded)
-	}
 }
