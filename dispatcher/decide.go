@@ -135,8 +135,8 @@ func shrunk(e *entry, last reloader.Change, k plan.Case) bool {
 // taken reports whether something was removed from a config since w. Managed fields keep no time of a removal: it has a later version than w, and
 // no field was given a value since.
 func taken(w *workload.Workload, f fact) bool {
-	order, _ := applied.CompareVersions(f.ResourceVersion, w.ResourceVersion)
-	return !f.absent && !f.touched.IsZero() && order > 0 && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
+	newer := applied.CompareVersions(f.ResourceVersion, w.ResourceVersion) > 0
+	return !f.absent && !f.touched.IsZero() && newer && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
 }
 
 // errHidden stands for an error that a workload must not show.

@@ -79,8 +79,7 @@ func (b *board) track(w *workload.Workload, p *dialect.Plan) {
 // older reports whether w is certainly an earlier version of other.
 func older(w, other *workload.Workload) bool {
 	before := func(a, b *workload.Workload) bool {
-		order, ordered := applied.CompareVersions(a.ResourceVersion, b.ResourceVersion)
-		return a.UID == b.UID && ordered && order < 0
+		return a.UID == b.UID && applied.CompareVersions(a.ResourceVersion, b.ResourceVersion) < 0
 	}
 	return before(w, other) || w.Via != nil && other.Via != nil && before(w.Via, other.Via)
 }

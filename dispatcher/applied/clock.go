@@ -1,7 +1,6 @@
 package applied
 
 import (
-	"iter"
 	"slices"
 	"time"
 
@@ -27,27 +26,19 @@ func (l Live) ThereBy(asOf time.Time) time.Time {
 	return reloader.Earlier(l.Seen, reloader.Later(written, l.Touched))
 }
 
-// starts yields when the containers of pods started that have not ended, each with whether its pod is of the current template.
-func starts(pods workload.Pods) iter.Seq2[time.Time, bool] {
-	return func(yield func(time.Time, bool) bool) {
-		for _, pod := range pods.Of {
-			for _, c := range pod.Containers {
-				if pods.Known && !pod.Ended && !c.At.IsZero() && !yield(c.At, pod.Current && !pod.Going) {
-					return
-				}
-			}
+// starts returns the containers that have started and not ended; with current, only those of pods that stay and have the current template.
+func starts(pods workload.Pods, current bool) (found []workload.Start) {
+	for _, p := range pods.Of {
+		if pods.Known && !p.Ended && (!current || p.Current && !p.Going) {
+			found = append(found, p.Containers...)
 		}
 	}
+	return found
 }
 
 // OneStartedBy reports whether a container is known to have started in the second of t or before.
 func OneStartedBy(pods workload.Pods, t time.Time) bool {
-	for s := range starts(pods) {
-		if notBefore(t, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(starts(pods, false), func(s workload.Start) bool { return notBefore(t, s.At) })
 }
 
 // AllStartedAfter reports whether there are pods, and no container of them has started in the second of t or before.
@@ -59,10 +50,7 @@ func AllStartedAfter(pods workload.Pods, t time.Time) bool {
 // OneStartedBetween reports whether a container of the current template may have started between two times. The first may be zero: any
 // start before the second counts.
 func OneStartedBetween(pods workload.Pods, after, before time.Time) bool {
-	for s, current := range starts(pods) {
-		if current && notBefore(before, s) && (after.IsZero() || notBefore(s, after)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(starts(pods, true), func(s workload.Start) bool {
+		return notBefore(before, s.At) && (after.IsZero() || notBefore(s.At, after))
+	})
 }

@@ -13,13 +13,13 @@ type Look struct {
 	Began time.Time
 }
 
-// Left reports whether a look since the write e found other counting content, and returns when the last look before that began which still found that
-// of e; zero if no look did. Looks, the oldest first, that read metadata alone say nothing.
+// Left reports whether a look since the write e, which is not an absence, found other counting content. It returns when the last look before that
+// began which still found the content of e; zero if no look did. Looks, the oldest first, that read metadata alone say nothing.
 func Left(looks []Look, e Write) (left time.Time, away bool) {
 	for _, l := range looks[since(looks, e):] {
 		switch {
 		case l.Unread || l.Unproven:
-		case l.differs(e):
+		case slices.Contains([]Relation{Ahead, Gone, Appeared}, Relate(e, l.Live)):
 			return left, true
 		default:
 			left = l.Began
@@ -30,17 +30,5 @@ func Left(looks []Look, e Write) (left time.Time, away bool) {
 
 // since returns the index of the first look that is not older than e.
 func since(looks []Look, e Write) int {
-	return max(0, slices.IndexFunc(looks, func(l Look) bool {
-		order, ordered := CompareVersions(l.Version, e.Version)
-		return !e.Absent() && l.Version == e.Version || ordered && order > 0
-	}))
-}
-
-// differs reports whether l is known to have other counting content than e.
-func (l Live) differs(e Write) bool {
-	if l.Absent() || e.Absent() {
-		return l.Absent() != e.Absent()
-	}
-	same, known := l.under(e.KeyID)
-	return known && l.Version != e.Version && !same.counts(e)
+	return max(0, slices.IndexFunc(looks, func(l Look) bool { return l.Version == e.Version || CompareVersions(l.Version, e.Version) > 0 }))
 }

@@ -37,8 +37,8 @@ func Newest(object, ledger State) State {
 
 // newer reports whether o is the newer write of c; otherwise says it where their versions do not.
 func newer(c reloader.Config, o, l Write, otherwise bool) bool {
-	order, ordered := CompareVersions(o.Version, l.Version)
-	if c.Cluster != "" || !ordered || order == 0 {
+	order := CompareVersions(o.Version, l.Version)
+	if c.Cluster != "" || order == 0 {
 		return otherwise
 	}
 	return order > 0

@@ -66,21 +66,18 @@ func Relate(e Write, l Live) Relation {
 	}
 	same, known := l.under(e.KeyID)
 	switch {
-	case e.Version == l.Version && (!known || same.Sum == e.Sum):
-		if e.KeyID != l.KeyID || known && e.Filter != l.Filter { // the same write, so it may be noted under a key that is not lost
-			return Restated
-		}
-		return Same
-	case !known:
+	case !known && e.Version != l.Version:
 		return KeyUnknown
-	case e.Sum == same.Sum && (e.KeyID != l.KeyID || e.Filter != l.Filter):
-		return Restated
-	case e.Sum == same.Sum:
-		return Equal
-	case e.counts(same):
+	case known && e.Sum != same.Sum && e.Used != "" && e.Used == same.Used && e.Filter == same.Filter:
 		return Unused
+	case known && e.Sum != same.Sum:
+		return Ahead
+	case e.KeyID != l.KeyID || e.Filter != l.Filter: // if the key is lost, it is the same write, which may be noted under another one
+		return Restated
+	case e.Version != l.Version:
+		return Equal
 	}
-	return Ahead
+	return Same
 }
 
 // under returns the content of l under a key, if that is known.

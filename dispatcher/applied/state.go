@@ -33,15 +33,6 @@ func (w Write) Unsure(keyID string) Write {
 	return Write{Version: w.Version, KeyID: keyID, Sum: "ffffffffffffffff"}
 }
 
-// counts reports whether w and o have the same counting content: all of it, or the keys that count by one filter. Digests under different
-// keys are not comparable and never the same.
-func (w Write) counts(o Write) bool {
-	if w.Absent() || o.Absent() {
-		return w.Absent() && o.Absent()
-	}
-	return w.KeyID == o.KeyID && (w.Sum == o.Sum || w.Used != "" && w.Used == o.Used && w.Filter == o.Filter)
-}
-
 // State is what is known about one workload.
 type State struct {
 	// Workload is the UID of the workload. The zero State has none and says that nothing is known. A Job's State on the object has NoUID.
@@ -105,12 +96,12 @@ func (s State) wanted() reloader.ByConfig[Write] {
 	return slices.DeleteFunc(slices.Clone(s.Writes), func(of reloader.OfConfig[Write]) bool { return of.Value.Out })
 }
 
-// CompareVersions orders resource versions of one cluster, which are numbers. It reports false if one is none.
-func CompareVersions(a, b string) (int, bool) {
+// CompareVersions orders resource versions of one cluster, which are numbers. It returns 0 if one is not a number.
+func CompareVersions(a, b string) int {
 	if !isNumber(a) || !isNumber(b) {
-		return 0, false
+		return 0
 	}
-	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)), true
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
 func isNumber(s string) bool {
