@@ -78,10 +78,11 @@ func (d *decider) caseOf(ctx context.Context, s *sitting, c reloader.Config, f f
 	if !k.Live.Absent() || !k.Counting.Deletion || !k.Known || k.Entry.Absent() {
 		return k, nil
 	}
-	var err error
-	if k.Ending, err = d.Configs.Terminating(ctx, c.Namespace); err != nil {
+	ending, err := d.Configs.Terminating(ctx, c.Namespace)
+	if err != nil {
 		return k, fmt.Errorf("read namespace %s: %w", c.Namespace, err)
 	}
+	k.Counting.Deletion = !ending
 	return k, nil
 }
 
@@ -89,9 +90,9 @@ func (d *decider) caseOf(ctx context.Context, s *sitting, c reloader.Config, f f
 func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fact) plan.Case {
 	decision := t.decide(c, f)
 	k := plan.Case{
-		Sighting: applied.Sighting{Config: c, Live: t.live(c, f), Counting: t.counting(c, f)},
-		Wanted:   decision.Reload || !t.shows(c, f), // what is not shown is absent
-		Why:      decision.Why, AsOf: t.state.AsOf(), Dormant: w.Dormant,
+		Config: c, Live: t.live(c, f), Counting: t.counting(c, f),
+		Wanted: decision.Reload || !t.shows(c, f), // what is not shown is absent
+		Why:    decision.Why, AsOf: t.state.AsOf(), Dormant: w.Dormant,
 		Template: &plan.Template{Ours: t.marked(w), Changed: plan.WrittenAt(w)},
 	}
 	k.Entry, k.Known = t.state.Writes.Find(c)
@@ -100,7 +101,6 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 	}
 	k.First = plan.FirstOf(w, c, b.states.born)
 	k.First.Taken = taken(w, f)
-	k.First.Joined = !k.AsOf.IsZero() && k.AsOf.Before(k.First.Written)
 	if k.Live.Shrunk = k.First.Taken; k.Known {
 		e := b.configs.of(c)
 		k.Live.Shrunk = shrunk(e, e.last(b.Cluster, c), k)
@@ -109,17 +109,17 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 		k.First.Listed = t.state.Listed
 	}
 	if e := t.edges.Get(c); e != nil && e.unwanted != "" && e.unwanted == k.Live.Sum {
-		k.First.Mark = applied.MarkEqual // it had that content before it counted
+		k.First.Mark = plan.MarkEqual // it had that content before it counted
 	}
 	return k
 }
 
 // looks returns the looks at c for t.
-func (b *board) looks(t *tracked, c reloader.Config) (looks []applied.Look) {
+func (b *board) looks(t *tracked, c reloader.Config) (looks []applied.Live) {
 	e := b.configs.of(c)
 	for _, l := range append(slices.Clone(e.past), e.now) { // by the metadata of now it is decided whether and how they count
 		l.Annotations, l.Labels, l.Unselected = e.now.Annotations, e.now.Labels, e.now.Unselected
-		looks = append(looks, applied.Look{Live: t.live(c, l), Began: l.began})
+		looks = append(looks, t.live(c, l))
 	}
 	return looks
 }
@@ -186,20 +186,20 @@ type readPods = func() (*workload.Pods, error)
 // add returns k with the evidence that v asks for.
 func (d *decider) add(ctx context.Context, s *sitting, k plan.Case, v plan.Verdict, pods readPods) (_ plan.Case, err error) {
 	switch v.Need {
-	case applied.NeedContent:
+	case plan.NeedContent:
 		f, err := d.current(ctx, k.Config, time.Now(), true)
 		if err != nil {
 			return k, err
 		}
 		return d.caseOf(ctx, s, k.Config, f)
-	case applied.NeedMarks:
+	case plan.NeedMarks:
 		k.First.Mark, err = d.markSays(ctx, s, k.Config)
 		return k, err
-	case applied.NeedLooks:
+	case plan.NeedLooks:
 		defer d.unlock()
 		k.Looks = d.lock().looks(s.t, k.Config)
 		return k, nil
-	case applied.NeedPods:
+	case plan.NeedPods:
 		if v.Rule == "podsNewer" && !d.mayBeNewer(s, k) {
 			k.Pods = &workload.Pods{}
 			return k, nil

@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"context"
 
-	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
@@ -13,7 +12,7 @@ import (
 // Marks of tools are written for who looks at them, and read only where neither the workload nor the ledger says what the workload was brought to.
 
 // markSays says what the mark of a tool on the workload proves about c.
-func (d *decider) markSays(ctx context.Context, s *sitting, c reloader.Config) (applied.MarkSays, error) {
+func (d *decider) markSays(ctx context.Context, s *sitting, c reloader.Config) (plan.MarkSays, error) {
 	b := d.lock()
 	f, t := b.configs.of(c).now, s.t
 	asking := t.decide(c, f).Marks
@@ -22,15 +21,15 @@ func (d *decider) markSays(ctx context.Context, s *sitting, c reloader.Config) (
 	another := found && t.knowsAnother(carried.Dialect, c)
 	d.unlock()
 	if !found || carried.Dialect.Joint != nil && another {
-		return applied.MarkNone, nil
+		return plan.MarkNone, nil
 	}
 	values, err := d.valuesOf(ctx, s, carried.Dialect, c)
 	if err != nil {
 		return "", err
 	}
 	says := carried.Says(values, creation)
-	if says == applied.MarkDiffers && carried.Dialect.Joint != nil && s.state.N > 0 {
-		says = applied.MarkNone // a roll of ours wrote it, for the configs that the State has
+	if says == plan.MarkDiffers && carried.Dialect.Joint != nil && s.state.N > 0 {
+		says = plan.MarkNone // a roll of ours wrote it, for the configs that the State has
 	}
 	return says, nil
 }

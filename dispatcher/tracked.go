@@ -139,10 +139,10 @@ func (t *tracked) shows(c reloader.Config, f fact) bool { return t.plan.Shows(t.
 // live returns f, a look at c, as t may know it.
 func (t *tracked) live(c reloader.Config, f fact) applied.Live {
 	if !t.shows(c, f) || f.absent {
-		return applied.Live{Seen: f.seen, Touched: f.touched}
+		return applied.Live{Seen: f.seen, Began: f.began, Touched: f.touched}
 	}
 	l := applied.Live{
-		Write: applied.Write{Version: f.ResourceVersion}, Meta: f.Meta, Unread: f.unread, Touched: f.touched, Seen: f.seen,
+		Write: applied.Write{Version: f.ResourceVersion}, Meta: f.Meta, Unread: f.unread, Touched: f.touched, Seen: f.seen, Began: f.began,
 	}
 	if f.unread {
 		return l
@@ -156,7 +156,7 @@ func (t *tracked) live(c reloader.Config, f fact) applied.Live {
 }
 
 // counting returns what counts as a change of c for t.
-func (t *tracked) counting(c reloader.Config, f fact) applied.Counting {
+func (t *tracked) counting(c reloader.Config, f fact) plan.Counting {
 	counting := plan.CountingOf(c, t.decide(c, f), t.in.ReloadOnCreate, t.in.ReloadOnDelete)
 	if c.Namespace != t.w.Namespace && !f.absent && f.Created.Before(t.state.AsOf().Truncate(time.Second)) {
 		counting.Creation = false // it was there, and is shown now

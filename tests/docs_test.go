@@ -11,7 +11,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/dispatcher/plan"
 )
 
@@ -113,7 +112,7 @@ func TestRulesAreInArchitecture(t *testing.T) {
 	for _, r := range plan.Rules {
 		rules.WriteString("| `" + r.Name + "` | " + r.Says + " |\n")
 	}
-	for _, r := range applied.SightRules {
+	for _, r := range plan.SightRules {
 		sight.WriteString("| `" + r.Name + "` | " + r.Says + " |\n")
 	}
 	const name, head = "../ARCHITECTURE.md", "| rule | says |\n|---|---|\n"

@@ -8,7 +8,6 @@ import (
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/live"
-	"github.com/reroll-dev/reroll/reloader/workload"
 )
 
 // clock returns a time that many seconds after noon.
@@ -49,103 +48,20 @@ func TestNewest(t *testing.T) {
 	}
 }
 
-func TestSight(t *testing.T) {
-	pods := func(starts ...int) *workload.Pods {
-		p := &workload.Pods{Known: true}
-		for _, s := range starts {
-			p.Of = append(p.Of, workload.Pod{Current: true, Containers: []workload.Start{{At: clock(s)}}})
-		}
-		return p
-	}
-	foreign := configNamed("a")
-	foreign.Cluster = "hub"
-	// The ledger was born at second 5, the workload opted in at 10, a pod started at 11, and the config was made at 1 and edited at 20.
-	cases := map[string]struct {
-		change func(*applied.Sighting)
-		rule   string
-		need   applied.Need
-		missed bool
-		reason reloader.Reason
-	}{
-		"edited since":              {func(*applied.Sighting) {}, "writtenSince", "", true, ""},
-		"in the second of the edit": {func(s *applied.Sighting) { s.First.Written, s.First.Born, s.Pods = clock(20), clock(20), pods(20) }, "writtenSince", "", true, ""},
-		"no birth is known":         {func(s *applied.Sighting) { s.First.Born = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
-		"no write is known":         {func(s *applied.Sighting) { s.First.Written = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
-		"no edit is known":          {func(s *applied.Sighting) { s.Live.DataWritten = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
-		"pods are unknown":          {func(s *applied.Sighting) { s.Pods = &workload.Pods{} }, "baseline", "", false, reloader.ReasonBaseline},
-		"pods have not started":     {func(s *applied.Sighting) { s.Pods = &workload.Pods{Known: true, Of: []workload.Pod{{Current: true}}} }, "baseline", "", false, reloader.ReasonBaseline},
-		"pods are not asked for":    {func(s *applied.Sighting) { s.Pods = nil }, "writtenSince", applied.NeedPods, false, ""},
-		"nothing is read":           {func(s *applied.Sighting) { s.Live.Write, s.Live.Unread = applied.Write{Version: "1"}, true }, "unread", applied.NeedContent, false, ""},
-		"nothing is proven":         {func(s *applied.Sighting) { s.Live.Unproven = true }, "unproven", "", false, reloader.ReasonBaseline},
-		"marks are not asked for":   {func(s *applied.Sighting) { s.First.Mark = "" }, "mark", applied.NeedMarks, false, ""},
-		"the mark is equal":         {func(s *applied.Sighting) { s.First.Mark = applied.MarkEqual }, "mark", "", false, reloader.ReasonAlreadyCurrent},
-		"the mark differs":          {func(s *applied.Sighting) { s.First.Mark, s.First.Born = applied.MarkDiffers, clock(50) }, "mark", "", true, ""},
-		"of another cluster":        {func(s *applied.Sighting) { s.Config = foreign }, "foreign", "", false, reloader.ReasonBaseline},
-		"creations count": {func(s *applied.Sighting) {
-			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(12), clock(12), true
-		}, "madeAnew", "", true, ""},
-		"creations count, made in the second of the pod": {func(s *applied.Sighting) {
-			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(11), clock(11), true
-		}, "baseline", "", false, reloader.ReasonBaseline},
-		"new for a pattern": {func(s *applied.Sighting) {
-			s.Live.Created, s.Live.DataWritten, s.First.Listed, s.Counting.Creation, s.Pods = clock(8), clock(8), clock(8), true, nil
-		}, "appearedSinceListed", "", true, ""},
-		"there when patterns were listed": {func(s *applied.Sighting) {
-			s.Live.Created, s.Live.DataWritten, s.First.Listed, s.Counting.Creation = clock(7), clock(7), clock(8), true
-		}, "baseline", "", false, reloader.ReasonBaseline},
-	}
-	for name, c := range cases {
-		s := applied.Sighting{
-			Config: configNamed("a"), Live: applied.Live{Write: write("2", "x"), Seen: clock(30), Meta: live.Meta{Created: clock(1), DataWritten: clock(20)}},
-			First: applied.First{Written: clock(10), Born: clock(5), Mark: applied.MarkNone}, Pods: pods(11),
-		}
-		c.change(&s)
-		if f := applied.Sight(s); f.Rule != c.rule || f.Need != c.need || f.Missed != c.missed || f.Reason != c.reason {
-			t.Errorf("%s: %+v; want rule %s, need %q, missed %v, reason %q", name, f, c.rule, c.need, c.missed, c.reason)
-		}
-	}
-}
-
-func TestThereBy(t *testing.T) {
-	cases := map[string]struct {
-		live applied.Live
-		asOf int
-		want int
-	}{
-		"written since":              {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 20},
-		"written in the same second": {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(10)}}, 10, 30},
-		"not written since":          {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(5)}}, 10, 30},
-		"a key was taken away":       {applied.Live{Seen: clock(30), Shrunk: true, Meta: live.Meta{DataWritten: clock(20)}}, 10, 30},
-		"written again":              {applied.Live{Touched: clock(25), Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 25},
-		"a write after the look":     {applied.Live{Touched: clock(35), Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 30},
-		"a clock that is ahead":      {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(40)}}, 10, 30},
-		"unknown":                    {applied.Live{Seen: clock(30)}, 10, 30},
-	}
-	for name, c := range cases {
-		c.live.Write = write("2", "x")
-		if got := c.live.ThereBy(clock(c.asOf)); !got.Equal(clock(c.want)) {
-			t.Errorf("%s: %s, want %s", name, got, clock(c.want))
-		}
-	}
-	gone := applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}
-	if got := gone.ThereBy(clock(10)); !got.Equal(clock(30)) {
-		t.Errorf("an absent config was gone by %s", got)
-	}
-}
-
 func TestLooks(t *testing.T) {
 	found := func(version, sum string) applied.Live { return applied.Live{Write: write(version, sum)} }
 	metadata := func(version string) applied.Live {
 		return applied.Live{Write: applied.Write{Version: version}, Unread: true}
 	}
-	looks := func(all ...applied.Live) (looks []applied.Look) {
+	looks := func(all ...applied.Live) (looks []applied.Live) {
 		for i, l := range all {
-			looks = append(looks, applied.Look{Live: l, Began: clock(i + 1)})
+			l.Began = clock(i + 1)
+			looks = append(looks, l)
 		}
 		return looks
 	}
 	cases := map[string]struct {
-		looks []applied.Look
+		looks []applied.Live
 		entry applied.Write
 		left  int
 		away  bool

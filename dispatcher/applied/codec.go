@@ -169,4 +169,4 @@ func nameHash(c reloader.Config) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
 
-func utc(t time.Time) time.Time { return second(t).UTC() }
+func utc(t time.Time) time.Time { return t.Truncate(time.Second).UTC() }

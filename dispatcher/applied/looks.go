@@ -5,21 +5,15 @@ import (
 	"time"
 )
 
-// Look is a look of this process at one config for one workload. A process keeps the last ones in memory. Content may leave what was applied and come
-// back while a pod starts, and the entry may change later than the content does, so Left is computed from all looks each time.
-type Look struct {
-	Live
-	// Began is when the last look began that found this write, by our clock.
-	Began time.Time
-}
-
 // Left reports whether a look since the write e, which is not an absence, found other counting content. It returns when the last look before that
-// began which still found the content of e; zero if no look did. Looks, the oldest first, that read metadata alone say nothing.
-func Left(looks []Look, e Write) (left time.Time, away bool) {
+// began which still found the content of e; zero if no look did. looks are those that this process remembers, the oldest first; those that read metadata
+// alone say nothing. Content may leave what was applied and come back while a pod starts, and the entry may change later than the content does, so
+// Left is computed from all looks each time.
+func Left(looks []Live, e Write) (left time.Time, away bool) {
 	for _, l := range looks[since(looks, e):] {
 		switch {
 		case l.Unread || l.Unproven:
-		case slices.Contains([]Relation{Ahead, Gone, Appeared}, Relate(e, l.Live)):
+		case slices.Contains([]Relation{Ahead, Gone, Appeared}, Relate(e, l)):
 			return left, true
 		default:
 			left = l.Began
@@ -29,6 +23,6 @@ func Left(looks []Look, e Write) (left time.Time, away bool) {
 }
 
 // since returns the index of the first look that is not older than e.
-func since(looks []Look, e Write) int {
-	return max(0, slices.IndexFunc(looks, func(l Look) bool { return l.Version == e.Version || CompareVersions(l.Version, e.Version) > 0 }))
+func since(looks []Live, e Write) int {
+	return max(0, slices.IndexFunc(looks, func(l Live) bool { return l.Version == e.Version || CompareVersions(l.Version, e.Version) > 0 }))
 }

@@ -16,15 +16,10 @@ type Live struct {
 	Unread bool
 	// Touched is when the newest write that was reported of the config happened; zero if none was.
 	Touched time.Time
-	// Seen is when the first look ended that found this write.
-	Seen time.Time
+	// Seen is when the first look ended that found this write, and Began when the last one began, both by our clock.
+	Seen, Began time.Time
 	// Shrunk says that a key was taken away since applied's content, or may have been: the API server keeps no time of that.
 	Shrunk bool
-}
-
-// Counting is what counts as a change of a config for a workload. A change of content always does.
-type Counting struct {
-	Creation, Deletion bool
 }
 
 // Relation is how a live config relates to what was applied of it.

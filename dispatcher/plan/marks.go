@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
 	"github.com/reroll-dev/reroll/reloader/dialect"
 	"github.com/reroll-dev/reroll/reloader/mark"
@@ -51,12 +50,12 @@ func Carries(w *workload.Workload, c reloader.Config, asking []*dialect.Dialect,
 
 // Says compares m with live content. values are the marks of the live content of its config. creation says that the creation of the config
 // counts as a change.
-func (m Carried) Says(values []string, creation bool) applied.MarkSays {
+func (m Carried) Says(values []string, creation bool) MarkSays {
 	switch {
 	case slices.Contains(values, m.Value):
-		return applied.MarkEqual
+		return MarkEqual
 	case m.Value == mark.DeletedValue && !creation:
-		return applied.MarkNone
+		return MarkNone
 	}
-	return applied.MarkDiffers
+	return MarkDiffers
 }

@@ -116,8 +116,8 @@ var mutations = []mutation{
 		p.was = func(object, newest applied.State) applied.State { newest.N = object.N; return newest }
 	}), in: with(medium, func(s *setup) { s.deletions, s.counting.Deletion = true, true })},
 
-	{name: "no looks", product: seeing(func(c *plan.Case) { c.Looks = []applied.Look{} }), in: small},
-	{name: "only the last two looks", product: seeing(func(c *plan.Case) { c.Looks = []applied.Look{{Live: c.Live, Began: c.Live.Seen}} }), in: small},
+	{name: "no looks", product: seeing(func(c *plan.Case) { c.Looks = []applied.Live{} }), in: small},
+	{name: "only the last two looks", product: seeing(func(c *plan.Case) { c.Live.Began = c.Live.Seen; c.Looks = []applied.Live{c.Live} }), in: small},
 	{name: "no rollback in what comes back", product: seeing(func(c *plan.Case) { c.Template.Ours = true }), in: with(medium, func(s *setup) { s.edits = 3 })},
 	{name: "pods of earlier templates count", product: seeing(func(c *plan.Case) {
 		for i := range c.Pods.Of {
@@ -142,10 +142,10 @@ func TestMutations(t *testing.T) {
 			continue
 		}
 		t.Run(x.name, func(t *testing.T) {
-			rules := applied.SightRules
-			defer func() { applied.SightRules = rules }()
+			rules := plan.SightRules
+			defer func() { plan.SightRules = rules }()
 			if x.sight != "" {
-				applied.SightRules = slices.DeleteFunc(slices.Clone(rules), func(r applied.Rule[applied.Sighting, applied.Finding]) bool { return r.Name == x.sight })
+				plan.SightRules = slices.DeleteFunc(slices.Clone(rules), func(r plan.Rule) bool { return r.Name == x.sight })
 			}
 			m := &model{setup: x.in}
 			m.product = x.product

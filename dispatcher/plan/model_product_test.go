@@ -179,12 +179,10 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		return l
 	}
 	q := plan.Case{
-		Sighting: applied.Sighting{
-			Config: names[k.config], Live: live(x.n), Counting: m.counting, Pods: &workload.Pods{Known: true},
-			First: applied.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: applied.MarkNone, Required: m.required},
-		},
+		Config: names[k.config], Live: live(x.n), Counting: m.counting, Pods: &workload.Pods{Known: true},
+		First:  plan.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: plan.MarkNone, Required: m.required},
 		Wanted: of.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
-		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Looks: []applied.Look{},
+		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Looks: []applied.Live{},
 	}
 	if now := x.writes[x.n-1]; of.hints {
 		q.Live.Touched = timeAt(now.at)
@@ -192,7 +190,9 @@ func (m *model) ask(w *world, k caseKey) verdict {
 	}
 	for i, began := range k.looks {
 		if began != 0 {
-			q.Looks = append(q.Looks, applied.Look{Live: live(uint8(i + 1)), Began: timeAt(began)})
+			l := live(uint8(i + 1))
+			l.Began = timeAt(began)
+			q.Looks = append(q.Looks, l)
 		}
 	}
 	for i, at := range of.starts {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
 )
 
 // setup says what can happen in a world, and how often.
@@ -17,7 +17,7 @@ type setup struct {
 	configs, procs int
 	edits, faults  uint8
 	kinds
-	counting applied.Counting
+	counting plan.Counting
 	product  product
 }
 

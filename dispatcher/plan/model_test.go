@@ -5,7 +5,7 @@ package plan_test
 import (
 	"testing"
 
-	"github.com/reroll-dev/reroll/dispatcher/applied"
+	"github.com/reroll-dev/reroll/dispatcher/plan"
 )
 
 // everything lets all happen that goes with one config and one process.
@@ -25,7 +25,7 @@ func worlds() (day, night []setup) {
 		named("edits", func(*setup) {}),
 		named("deletions", func(s *setup) { s.deletions, s.required = true, true }),
 		named("optional", func(s *setup) { s.deletions = true }),
-		named("absences that count", func(s *setup) { s.deletions, s.counting = true, applied.Counting{Creation: true, Deletion: true} }),
+		named("absences that count", func(s *setup) { s.deletions, s.counting = true, plan.Counting{Creation: true, Deletion: true} }),
 		named("relabels", func(s *setup) { s.relabels, s.removals, s.freezes, s.oldCopies = true, true, true, true }),
 		named("hints", func(s *setup) { s.relabels, s.removals, s.hints = true, true, true }),
 		named("keys", func(s *setup) { s.keys, s.relabels = true, true }),

@@ -1,14 +1,20 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/dispatcher/applied"
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// Rule is one rule about a Case.
-type Rule applied.Rule[Case, Verdict]
+// Rule is one rule about a Case. If reports false where the next rule must be asked.
+type Rule struct {
+	Name string
+	// Says is the rule in a sentence, for ARCHITECTURE.md.
+	Says string
+	If   func(Case) (Verdict, bool)
+}
 
 // The names of the rules about a config that the workload does not want, and about one to whose content it came by itself.
 const (
@@ -30,25 +36,35 @@ var Rules = []Rule{
 	{Reverted, "The content changed and came back: update the entry. Exception: a pod started in between, or a rollback revived such a pod.", reverted},
 	{"dormant", "No pod runs: update the entry. Pods that start later read the new content.", dormant},
 	{PodsNewer, "Every container started after the change: update the entry.", podsNewer},
-	{"roll", "In every other case: roll.", roll},
+	{"roll", "In every other case: roll.", func(c Case) (Verdict, bool) { return c.roll(), true }},
 }
 
 // Decide returns the answer of the first rule that has one.
 func Decide(c Case) Verdict {
-	for _, r := range Rules {
+	v, _ := c.answer(Rules)
+	return v
+}
+
+// answer returns the answer of the first of some rules that has one.
+func (c Case) answer(rules []Rule) (v Verdict, answered bool) {
+	for _, r := range rules {
 		if v, ok := r.If(c); ok {
 			v.Rule = r.Name
-			return v
+			return v, true
 		}
 	}
-	return Verdict{Do: Nothing}
+	return Verdict{}, false
 }
 
-func (c Case) note(reason reloader.Reason) (Verdict, bool) {
-	return Verdict{Do: Note, Reason: reason, Write: c.Live.Write}, true
+func (c Case) note(reason reloader.Reason) Verdict {
+	return Verdict{Do: Note, Reason: reason, Write: c.Live.Write}
 }
 
-func ask(need applied.Need) (Verdict, bool) { return Verdict{Do: Ask, Need: need}, true }
+func (c Case) roll() Verdict {
+	return Verdict{Do: Roll, Reason: reloader.ReasonReloaded, Write: c.Live.Write}
+}
+
+func ask(need Need) Verdict { return Verdict{Do: Ask, Need: need} }
 
 // first reports whether the workload meets the config for the first time, or again.
 func (c Case) first() bool { return !c.Known || c.Entry.Out }
@@ -78,70 +94,51 @@ func firstSight(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	if c.Known && c.First.Mark == "" {
-		c.First.Mark = applied.MarkNone // it was made before the workload opted out
+		c.First.Mark = MarkNone // it was made before the workload opted out
 	}
-	f := applied.Sight(c.Sighting)
-	switch {
-	case f.Need != "":
-		return ask(f.Need)
-	case f.Missed:
-		return Verdict{}, false
+	v, answered := c.answer(SightRules)
+	if !answered {
+		return c.note(reloader.ReasonBaseline), true
 	}
-	return c.note(f.Reason)
+	return v, v.Do != Roll
 }
 
 func same(c Case) (Verdict, bool) { return Verdict{Do: Nothing}, c.relation() == applied.Same }
 
-func unread(c Case) (Verdict, bool) {
-	return Verdict{Do: Ask, Need: applied.NeedContent}, c.relation() == applied.Unread
-}
+func unread(c Case) (Verdict, bool) { return ask(NeedContent), c.Live.Unread }
 
 func gone(c Case) (Verdict, bool) {
-	return Verdict{Do: Nothing}, c.relation() == applied.Gone && (c.Ending || !c.Counting.Deletion)
+	return Verdict{Do: Nothing}, c.relation() == applied.Gone && !c.Counting.Deletion
 }
 
 func appeared(c Case) (Verdict, bool) {
 	switch {
 	case c.relation() != applied.Appeared || c.Counting.Creation:
 		return Verdict{}, false
-	case c.Pods == nil && (c.Live.Edited() || c.First.Required):
-		return ask(applied.NeedPods)
-	case c.Pods != nil && (c.Live.Edited() && applied.OneStartedBy(*c.Pods, c.Live.DataWritten) || c.earlierOne()):
+	case c.Pods == nil && (c.edited() || c.First.Required):
+		return ask(NeedPods), true
+	case c.Pods != nil && (c.edited() && oneStartedBy(*c.Pods, c.Live.DataWritten) || c.earlierOne()):
 		return Verdict{}, false
 	case c.First.Required: // pods have waited for it
-		return c.note(reloader.ReasonBaseline)
+		return c.note(reloader.ReasonBaseline), true
 	}
-	return c.note(reloader.ReasonAppeared)
+	return c.note(reloader.ReasonAppeared), true
 }
 
 // earlierOne reports whether a pod that does not start without the config started after it was known to be absent and before it was made: it has read one
 // that was there in between. Times are whole seconds, so a pod that started in the second before may have waited for it.
 func (c Case) earlierOne() bool {
 	created := c.Live.Created
-	return c.First.Required && !created.IsZero() && !c.AsOf.IsZero() && applied.OneStartedBetween(*c.Pods, c.AsOf, created.Truncate(time.Second).Add(-time.Second))
+	return c.First.Required && !created.IsZero() && !c.AsOf.IsZero() && oneStartedBetween(*c.Pods, c.AsOf, second(created).Add(-time.Second))
 }
 
 func keyUnknown(c Case) (Verdict, bool) {
-	if c.relation() != applied.KeyUnknown || c.Config.Cluster != "" {
-		return Verdict{}, false
-	}
-	return c.note(reloader.ReasonBaseline)
+	return c.note(reloader.ReasonBaseline), c.relation() == applied.KeyUnknown && c.Config.Cluster == ""
 }
 
+// equal reports whether the content that counts is that of the entry.
 func (c Case) equal() bool {
-	switch c.relation() {
-	case applied.Equal, applied.Unused, applied.Restated:
-		return true
-	}
-	return false
-}
-
-// thereBy returns a time when the live content was there. Another cluster has another clock, so its times say nothing.
-func (c Case) thereBy() time.Time {
-	if c.Config.Cluster != "" {
-		return c.Live.Seen
-	}
-	return c.Live.ThereBy(c.AsOf)
+	return slices.Contains([]applied.Relation{applied.Equal, applied.Unused, applied.Restated}, c.relation())
 }
 
 func unmoved(c Case) (Verdict, bool) {
@@ -149,18 +146,16 @@ func unmoved(c Case) (Verdict, bool) {
 	case !c.equal():
 		return Verdict{}, false
 	case c.Looks == nil:
-		return ask(applied.NeedLooks)
+		return ask(NeedLooks), true
 	}
-	if _, away := applied.Left(c.Looks, c.Entry); away {
-		return Verdict{}, false
-	}
+	_, away := applied.Left(c.Looks, c.Entry)
 	switch c.relation() {
 	case applied.Unused:
-		return c.note(reloader.ReasonKeysUnused)
+		return c.note(reloader.ReasonKeysUnused), !away
 	case applied.Restated:
-		return c.note(reloader.ReasonBaseline)
+		return c.note(reloader.ReasonBaseline), !away
 	}
-	return Verdict{Do: Nothing}, true
+	return Verdict{Do: Nothing}, !away
 }
 
 func reverted(c Case) (Verdict, bool) {
@@ -171,36 +166,23 @@ func reverted(c Case) (Verdict, bool) {
 	back := c.thereBy()
 	switch {
 	case c.Template == nil:
-		return ask(applied.NeedTemplate)
-	case !c.Template.Ours && c.Template.Changed.After(back):
-		return c.note(reloader.ReasonAlreadyCurrent) // the user who rolled back saw the live content
-	case !c.Template.Ours:
-		return Verdict{}, false // a rollback may have revived pods that started in between
+		return ask(NeedTemplate), true
+	case !c.Template.Ours: // a rollback may have revived pods that started in between, unless the user who rolled back saw the live content
+		return c.note(reloader.ReasonAlreadyCurrent), c.Template.Changed.After(back)
 	case c.Pods == nil:
-		return ask(applied.NeedPods)
-	case applied.OneStartedBetween(*c.Pods, left, back):
-		return Verdict{}, false
+		return ask(NeedPods), true
 	}
-	return c.note(reloader.ReasonAlreadyCurrent)
+	return c.note(reloader.ReasonAlreadyCurrent), !oneStartedBetween(*c.Pods, left, back)
 }
 
-func dormant(c Case) (Verdict, bool) {
-	v, _ := c.note(reloader.ReasonDormant)
-	return v, c.Dormant
-}
+func dormant(c Case) (Verdict, bool) { return c.note(reloader.ReasonDormant), c.Dormant }
 
 func podsNewer(c Case) (Verdict, bool) {
 	switch {
 	case c.Config.Cluster != "":
 		return Verdict{}, false // pods read a copy of it, which may be older
 	case c.Pods == nil:
-		return ask(applied.NeedPods)
-	case !applied.AllStartedAfter(*c.Pods, c.thereBy()):
-		return Verdict{}, false
+		return ask(NeedPods), true
 	}
-	return c.note(reloader.ReasonPodsNewer)
-}
-
-func roll(c Case) (Verdict, bool) {
-	return Verdict{Do: Roll, Reason: reloader.ReasonReloaded, Write: c.Live.Write}, true
+	return c.note(reloader.ReasonPodsNewer), allStartedAfter(*c.Pods, c.thereBy())
 }

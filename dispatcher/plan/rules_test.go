@@ -39,7 +39,7 @@ func TestDecide(t *testing.T) {
 	waiting := &workload.Pods{Known: true, Of: []workload.Pod{{Current: true}}}
 	back := func(c *plan.Case) { // to a, after a look at a and one at b
 		c.Live.Write = written("3", "a")
-		c.Looks = []applied.Look{{Live: applied.Live{Write: written("1", "a")}, Began: clock(12)}, {Live: applied.Live{Write: written("2", "b")}, Began: clock(15)}}
+		c.Looks = []applied.Live{{Write: written("1", "a"), Began: clock(12)}, {Write: written("2", "b"), Began: clock(15)}}
 	}
 	unknown := func(c *plan.Case) { c.Known, c.Entry = false, applied.Write{} }
 	cases := map[string]struct {
@@ -56,14 +56,14 @@ func TestDecide(t *testing.T) {
 		"unread":                              {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "2"}, true }, plan.Ask, "unread", ""},
 		"unread and the same":                 {func(c *plan.Case) { c.Live.Write, c.Live.Unread = applied.Write{Version: "1"}, true }, plan.Nothing, "same", ""},
 		"dormant":                             {func(c *plan.Case) { c.Dormant = true }, plan.Note, "dormant", reloader.ReasonDormant},
-		"the namespace ends":                  {func(c *plan.Case) { c.Live.Write, c.Counting.Deletion, c.Ending = applied.Write{}, true, true }, plan.Nothing, "gone", ""},
+		"it is gone":                          {func(c *plan.Case) { c.Live.Write = applied.Write{} }, plan.Nothing, "gone", ""},
 		"created and edited":                  {func(c *plan.Case) { c.Entry = applied.Write{} }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"unused keys": {func(c *plan.Case) {
 			c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "f"
 		}, plan.Note, "unmoved", reloader.ReasonKeysUnused},
 		"unused keys after used ones": {func(c *plan.Case) {
 			c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "f"
-			c.Looks = []applied.Look{{Live: applied.Live{Write: c.Entry}, Began: clock(9)}, {Live: applied.Live{Write: applied.Write{Version: "9", KeyID: "k", Sum: "x", Used: "v", Filter: "f"}}, Began: clock(15)}}
+			c.Looks = []applied.Live{{Write: c.Entry, Began: clock(9)}, {Write: applied.Write{Version: "9", KeyID: "k", Sum: "x", Used: "v", Filter: "f"}, Began: clock(15)}}
 		}, plan.Roll, "roll", reloader.ReasonReloaded},
 		"another filter": {func(c *plan.Case) { c.Entry.Used, c.Entry.Filter, c.Live.Used, c.Live.Filter = "u", "f", "u", "g" }, plan.Roll, "roll", reloader.ReasonReloaded},
 		"another filter, same content": {func(c *plan.Case) {
@@ -89,15 +89,103 @@ func TestDecide(t *testing.T) {
 	for name, x := range cases {
 		// The content changed at second 20 and was seen at second 25, while a pod runs since second 10.
 		c := plan.Case{
-			Sighting: applied.Sighting{
-				Config: names[0], Live: applied.Live{Write: written("2", "b"), Seen: clock(25), Meta: live.Meta{Created: clock(0), DataWritten: clock(20)}},
-				First: applied.First{Written: clock(2), Born: clock(1), Mark: applied.MarkNone}, Pods: podStarted(10),
-			},
-			Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5), Template: &plan.Template{Ours: true, Changed: clock(3)}, Looks: []applied.Look{},
+			Config: names[0], Live: applied.Live{Write: written("2", "b"), Seen: clock(25), Meta: live.Meta{Created: clock(0), DataWritten: clock(20)}},
+			First: plan.First{Written: clock(2), Born: clock(1), Mark: plan.MarkNone}, Pods: podStarted(10),
+			Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5), Template: &plan.Template{Ours: true, Changed: clock(3)}, Looks: []applied.Live{},
 		}
 		x.change(&c)
 		if v := plan.Decide(c); v.Do != x.do || v.Rule != x.rule || v.Reason != x.reason {
 			t.Errorf("%s: %+v; want %s by %s, %q", name, v, x.do, x.rule, x.reason)
+		}
+	}
+}
+
+func TestSight(t *testing.T) {
+	foreign := names[0]
+	foreign.Cluster = "hub"
+	// The ledger was born at second 5, the workload opted in at 10, a pod started at 11, and the config was made at 1 and edited at 20.
+	cases := map[string]struct {
+		change func(*plan.Case)
+		rule   string
+		need   plan.Need
+		missed bool
+		reason reloader.Reason
+	}{
+		"edited since":              {func(*plan.Case) {}, "writtenSince", "", true, ""},
+		"in the second of the edit": {func(s *plan.Case) { s.First.Written, s.First.Born, s.Pods = clock(20), clock(20), podStarted(20) }, "writtenSince", "", true, ""},
+		"no birth is known":         {func(s *plan.Case) { s.First.Born = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
+		"no write is known":         {func(s *plan.Case) { s.First.Written = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
+		"no edit is known":          {func(s *plan.Case) { s.Live.DataWritten = time.Time{} }, "baseline", "", false, reloader.ReasonBaseline},
+		"pods are unknown":          {func(s *plan.Case) { s.Pods = &workload.Pods{} }, "baseline", "", false, reloader.ReasonBaseline},
+		"pods have not started":     {func(s *plan.Case) { s.Pods = &workload.Pods{Known: true, Of: []workload.Pod{{Current: true}}} }, "baseline", "", false, reloader.ReasonBaseline},
+		"pods are not asked for":    {func(s *plan.Case) { s.Pods = nil }, "writtenSince", plan.NeedPods, false, ""},
+		"nothing is read":           {func(s *plan.Case) { s.Live.Write, s.Live.Unread = applied.Write{Version: "1"}, true }, "unread", plan.NeedContent, false, ""},
+		"nothing is proven":         {func(s *plan.Case) { s.Live.Unproven = true }, "unproven", "", false, reloader.ReasonBaseline},
+		"marks are not asked for":   {func(s *plan.Case) { s.First.Mark = "" }, "mark", plan.NeedMarks, false, ""},
+		"the mark is equal":         {func(s *plan.Case) { s.First.Mark = plan.MarkEqual }, "mark", "", false, reloader.ReasonAlreadyCurrent},
+		"the mark differs":          {func(s *plan.Case) { s.First.Mark, s.First.Born = plan.MarkDiffers, clock(50) }, "mark", "", true, ""},
+		"of another cluster":        {func(s *plan.Case) { s.Config = foreign }, "foreign", "", false, reloader.ReasonBaseline},
+		"creations count": {func(s *plan.Case) {
+			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(12), clock(12), true
+		}, "madeAnew", "", true, ""},
+		"creations count, made in the second of the pod": {func(s *plan.Case) {
+			s.Live.Created, s.Live.DataWritten, s.Counting.Creation = clock(11), clock(11), true
+		}, "baseline", "", false, reloader.ReasonBaseline},
+		"new for a pattern": {func(s *plan.Case) {
+			s.Live.Created, s.Live.DataWritten, s.First.Listed, s.Counting.Creation, s.Pods = clock(8), clock(8), clock(8), true, nil
+		}, "appearedSinceListed", "", true, ""},
+		"there when patterns were listed": {func(s *plan.Case) {
+			s.Live.Created, s.Live.DataWritten, s.First.Listed, s.Counting.Creation = clock(7), clock(7), clock(8), true
+		}, "baseline", "", false, reloader.ReasonBaseline},
+	}
+	for name, c := range cases {
+		s := plan.Case{
+			Config: names[0], Live: applied.Live{Write: written("2", "x"), Seen: clock(30), Meta: live.Meta{Created: clock(1), DataWritten: clock(20)}},
+			First: plan.First{Written: clock(10), Born: clock(5), Mark: plan.MarkNone}, Pods: podStarted(11), Wanted: true,
+		}
+		c.change(&s)
+		rule := "baseline"
+		for _, r := range slices.Backward(plan.SightRules) {
+			if _, answers := r.If(s); answers {
+				rule = r.Name
+			}
+		}
+		v := plan.Decide(s)
+		if missed := v.Rule != "firstSight"; rule != c.rule || missed != c.missed || !missed && (v.Need != c.need || v.Reason != c.reason) {
+			t.Errorf("%s: by %s %+v; want rule %s, need %q, missed %v, reason %q", name, rule, v, c.rule, c.need, c.missed, c.reason)
+		}
+	}
+}
+
+// TestThereBy: pods that started after the content was there are newer.
+func TestThereBy(t *testing.T) {
+	cases := map[string]struct {
+		live applied.Live
+		asOf int
+		want int
+	}{
+		"written since":              {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 20},
+		"written in the same second": {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(10)}}, 10, 30},
+		"not written since":          {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(5)}}, 10, 30},
+		"a key was taken away":       {applied.Live{Seen: clock(30), Shrunk: true, Meta: live.Meta{DataWritten: clock(20)}}, 10, 30},
+		"written again":              {applied.Live{Touched: clock(25), Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 25},
+		"a write after the look":     {applied.Live{Touched: clock(35), Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 30},
+		"a clock that is ahead":      {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(40)}}, 10, 30},
+		"unknown":                    {applied.Live{Seen: clock(30)}, 10, 30},
+		"absent":                     {applied.Live{Seen: clock(30), Meta: live.Meta{DataWritten: clock(20)}}, 10, 30},
+	}
+	for name, c := range cases {
+		if c.live.Write = written("2", "x"); name == "absent" {
+			c.live.Write = applied.Write{}
+		}
+		for after := range 2 {
+			v := plan.Decide(plan.Case{
+				Config: names[0], Live: c.live, Counting: plan.Counting{Deletion: true}, Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(c.asOf),
+				Pods: podStarted(c.want + after),
+			})
+			if newer := v.Rule == plan.PodsNewer; newer != (after > 0) {
+				t.Errorf("%s: pods that started %d s after %d are newer: %v", name, after, c.want, newer)
+			}
 		}
 	}
 }

@@ -75,14 +75,12 @@ func (s inspection) state(c reloader.Config, by dialect.Decision, carried plan.C
 		return Unknown, nil
 	}
 	of := plan.Case{
-		Sighting: applied.Sighting{
-			Config: c, Counting: plan.CountingOf(c, by, s.Creations, false), First: plan.FirstOf(s.Workload, c, s.Now),
-			Live: applied.Live{Write: applied.Write{Version: k.Meta.ResourceVersion, Sum: noDigest}, Meta: k.Meta, Seen: s.Now},
-		},
+		Config: c, Counting: plan.CountingOf(c, by, s.Creations, false), First: plan.FirstOf(s.Workload, c, s.Now),
+		Live:   applied.Live{Write: applied.Write{Version: k.Meta.ResourceVersion, Sum: noDigest}, Meta: k.Meta, Seen: s.Now},
 		Wanted: true, Dormant: s.Workload.Dormant,
 	}
 	if of.First.Mark == "" {
-		of.First.Mark = applied.MarkNone
+		of.First.Mark = plan.MarkNone
 		if marked {
 			values, known := s.values(carried.Dialect, c)
 			if !known {
@@ -92,7 +90,7 @@ func (s inspection) state(c reloader.Config, by dialect.Decision, carried plan.C
 		}
 	}
 	v := plan.Decide(of)
-	if v.Need == applied.NeedPods {
+	if v.Need == plan.NeedPods {
 		var pods workload.Pods
 		if s.Workload.Roll() == workload.InPlace {
 			var err error
