@@ -32,24 +32,17 @@ type Found struct {
 }
 
 // Attribute returns c, a change that a look has found, with its possible authors in the order of the hints, and with the source and the times of the
-// newest hint. If no author is sure, any of them may have made the change, or another one whose hint was lost. hints are those since the look
-// before. before is the change before c: a request that led to it led to no other content since.
+// newest of the first hints. If no author is sure, any of them may have made the change, or another one whose hint was lost. hints are those since the
+// look before. before is the change before c: a request that led to it led to no other content since.
 func Attribute(c reloader.Change, found Found, hints []reloader.Hint, before reloader.Change) reloader.Change {
 	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool { return madeAnother(h, found) || ledTo(h, before) })
 	if len(hints) == 0 {
 		return c
 	}
-	return with(dated(c, hints), found, hints)
-}
-
-// dated returns c with the source and the times of the newest hint.
-func dated(c reloader.Change, hints []reloader.Hint) reloader.Change {
-	newest := slices.MaxFunc(hints, func(a, b reloader.Hint) int { return a.Time.Compare(b.Time) })
-	c.Source, c.RequestedAt, c.ReceivedAt = newest.Source, newest.Time, newest.Received
-	return c
-}
-
-func with(c reloader.Change, found Found, hints []reloader.Hint) reloader.Change {
+	if len(c.Candidates) == 0 {
+		newest := slices.MaxFunc(hints, func(a, b reloader.Hint) int { return a.Time.Compare(b.Time) })
+		c.Source, c.RequestedAt, c.ReceivedAt = newest.Source, newest.Time, newest.Received
+	}
 	c.Candidates = slices.Clone(c.Candidates)
 	for _, h := range hints {
 		c.Candidates = add(c.Candidates, authorOf(h))
