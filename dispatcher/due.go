@@ -50,7 +50,7 @@ func (g *gate) brake(t *tracked, now time.Time) time.Duration {
 func (g *gate) turn(t *tracked, now time.Time) turn.Turn {
 	at := turn.Turn{
 		Peer: peerOf(t), Debounce: g.Debounce, Limits: g.Limits, Chosen: t.plan.Chosen,
-		Waits: t.waits(now), Missing: g.missing(t),
+		Wait: t.waits(now), Missing: g.missing(t),
 		Requested: t.asked(),
 	}
 	for c := range t.edges.All() {
@@ -124,7 +124,7 @@ func peers(of iter.Seq[*tracked], c reloader.Config) iter.Seq[turn.Peer] {
 		for t := range of {
 			p := peerOf(t)
 			if e := t.edges.Get(c); e != nil {
-				p.Behind, p.Going, p.Failed, p.How = e.behind, p.Going && e.behind, t.fails(c), e.how
+				p.Behind, p.How = e.behind, e.how
 			}
 			if !yield(p) {
 				return
@@ -140,8 +140,7 @@ func (g *gate) dependents(c reloader.Config) iter.Seq[turn.Peer] {
 }
 
 // steps returns how far the newest writes have come that t waits for.
-func (g *gate) steps(t *tracked) map[reloader.Config]turn.Step {
-	steps := map[reloader.Config]turn.Step{}
+func (g *gate) steps(t *tracked) (steps reloader.ByConfig[turn.Step]) {
 	for c, e := range t.edges.All() {
 		if !e.behind {
 			continue
@@ -150,7 +149,7 @@ func (g *gate) steps(t *tracked) map[reloader.Config]turn.Step {
 		if t.fails(c) {
 			step.Failed = nil // it may try again
 		}
-		steps[c] = step
+		steps.Set(c, step)
 	}
 	return steps
 }

@@ -74,11 +74,10 @@ func (t *tracked) behind() bool {
 }
 
 // waits returns what t is behind by, without what rests at a time.
-func (t *tracked) waits(now time.Time) map[reloader.Config]turn.Wait {
-	waits := map[reloader.Config]turn.Wait{}
-	for c, e := range t.edges.All() {
+func (t *tracked) waits(now time.Time) (waits turn.Wait) {
+	for _, e := range t.edges.All() {
 		if e.behind && !e.rests(now) {
-			waits[c] = e.wait
+			waits = waits.And(e.wait)
 		}
 	}
 	return waits

@@ -35,7 +35,6 @@ type Hold struct {
 	Since    time.Time `json:"since" doc:"When the wait began."`
 	Due      time.Time `json:"until,omitzero" doc:"When the workload is tried again. Absent if no time is set."`
 	Attempts int       `json:"attempts,omitempty" minimum:"0" doc:"How many attempts failed in a row. Absent if nothing was tried."`
-	By       int       `json:"-"` // the place in turn.Brakes of the brake that holds
 }
 
 // DeadLetter reports whether h does not end by itself.

@@ -22,6 +22,8 @@ const (
 	maxWord = 64
 	// maxN leaves room for the next roll.
 	maxN = 1 << 62
+	// maxRolls bounds Rolls, so that a wrong count is forgotten within days.
+	maxRolls = 10_000
 )
 
 // Errors of Parse.
@@ -103,7 +105,7 @@ func Parse(text, uid string, wanted []reloader.Config) (State, error) {
 		hashed[nameHash(c)] = c
 	}
 	s := State{
-		Workload: uid, N: r.N, At: r.At, Mark: r.Mark, Rolls: float64(max(0, r.Rolls)) / 100,
+		Workload: uid, N: r.N, At: r.At, Mark: r.Mark, Rolls: float64(min(max(0, r.Rolls), 100*maxRolls)) / 100,
 		Noted: r.Noted, Listed: r.Listed, Requested: r.Requested, Retried: r.Retried,
 		Writes: make(reloader.ByConfig[Write], 0, len(r.Writes)),
 	}

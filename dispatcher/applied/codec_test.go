@@ -3,6 +3,7 @@ package applied_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -93,6 +94,7 @@ func TestDamaged(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(someState().Annotation(), uint64(1), 1.5, "r", "a", "12")
 	f.Add(someState().Ledger(), uint64(7), -1.0, "\x00", "a/b", ",")
+	f.Add("", uint64(1), math.Inf(1), "", "a", "12")
 	f.Fuzz(func(t *testing.T, text string, n uint64, rolls float64, requested, name, write string) {
 		wanted := []reloader.Config{configNamed("a")}
 		forged := applied.State{Workload: uid, N: n, Rolls: rolls, Requested: requested, Writes: reloader.ByConfigOf(map[reloader.Config]applied.Write{
@@ -100,8 +102,8 @@ func FuzzParse(f *testing.F) {
 		})}
 		for _, text := range []string{text, forged.Annotation(), forged.Ledger()} {
 			s, err := applied.Parse(text, uid, wanted)
-			if err != nil && s.Known() {
-				t.Fatalf("a state and an error: %+v, %v", s, err)
+			if err != nil && s.Known() || !(s.Rolls >= 0 && s.Rolls <= 10_000) {
+				t.Fatalf("a state and an error, or too many rolls: %+v, %v", s, err)
 			}
 			again, err := applied.Parse(s.Ledger(), uid, wanted)
 			if s.Known() && (err != nil || !reflect.DeepEqual(s, again)) {

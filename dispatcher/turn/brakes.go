@@ -2,8 +2,6 @@ package turn
 
 import (
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -33,34 +31,32 @@ type Brake struct {
 	Requests, Retries bool
 	// Holds returns the hold of a workload; nil if the brake lets it go.
 	Holds func(Turn, Peers, control.Control, time.Time) *reloader.Hold
-	// Room returns how many of those that it holds may go when fewer workloads roll; nil if its holds do not depend on that.
-	Room func(Limits, iter.Seq[Peer]) int
 }
 
 // Brakes are all brakes, in the order of Decide. The first that holds gives the reason. Brakes that end by themselves come before
 // those that wait for other workloads.
 var Brakes = []Brake{
-	{reloader.ReasonFrozen, true, true, frozen, nil},
-	{reloader.ReasonPausedByOperator, true, true, paused, nil},
-	{reloader.ReasonOutsideWindow, false, true, outsideWindow, nil},
-	{reloader.ReasonTooSoon, false, false, tooSoon, nil},
-	{reloader.ReasonFlapping, false, false, flapping, nil},
-	{reloader.ReasonMissingConfig, false, true, missing, nil},
-	{reloader.ReasonHalted, false, false, halted, nil},
-	{reloader.ReasonWaitingForStep, false, true, waitingForStep, nil},
-	{reloader.ReasonLimited, false, true, crowded, room},
-	{reloader.ReasonLimited, false, true, rated, nil},
+	{reloader.ReasonFrozen, true, true, frozen},
+	{reloader.ReasonPausedByOperator, true, true, paused},
+	{reloader.ReasonOutsideWindow, false, true, outsideWindow},
+	{reloader.ReasonTooSoon, false, false, tooSoon},
+	{reloader.ReasonFlapping, false, false, flapping},
+	{reloader.ReasonMissingConfig, false, true, missing},
+	{reloader.ReasonHalted, false, false, halted},
+	{reloader.ReasonWaitingForStep, false, true, waitingForStep},
+	{reloader.ReasonLimited, false, true, crowded},
+	{reloader.ReasonLimited, false, true, rated},
 }
 
 // Decide returns what holds back a workload that is due, with Due as the time when it is let go, if that is known; nil if it goes now. A hold is not an
 // argument: a thaw, the end of a pause and a retry let a workload go at the next decision.
 func Decide(t Turn, p Peers, c control.Control, now time.Time) *reloader.Hold {
-	for i, b := range Brakes {
+	for _, b := range Brakes {
 		if t.Requested && !b.Requests || t.Retry && !b.Retries {
 			continue
 		}
 		if hold := b.Holds(t, p, c, now); hold != nil {
-			hold.Reason, hold.By = b.Name, i
+			hold.Reason = b.Name
 			return hold
 		}
 	}
@@ -122,8 +118,8 @@ func missing(t Turn, _ Peers, _ control.Control, _ time.Time) *reloader.Hold {
 }
 
 func halted(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
-	for _, c := range p.configs() {
-		if s := p.Steps[c]; s.Failed != nil {
+	for c, s := range p.Steps.All() {
+		if s.Failed != nil {
 			return &reloader.Hold{Message: fmt.Sprintf("the reload of %s for %s has stalled", s.Failed, c)}
 		}
 	}
@@ -131,28 +127,20 @@ func halted(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
 }
 
 func waitingForStep(_ Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
-	for _, c := range p.configs() {
-		if s := p.Steps[c]; s.Failed == nil && s.Free() <= 0 {
+	for c, s := range p.Steps.All() {
+		if s.Failed == nil && s.Free() <= 0 {
 			return &reloader.Hold{Message: c.String()}
 		}
 	}
 	return nil
 }
 
-// crowded leaves out the workload itself: one that rolls may roll again in its own place. The end of its hold is not known.
+// crowded leaves out the workload itself: one that rolls may roll again in its own place. The end of its hold is not known; see NextInCrowd.
 func crowded(t Turn, p Peers, _ control.Control, _ time.Time) *reloader.Hold {
 	if t.Limits.Concurrent <= 0 || rolling(p.All, t.Workload.Ref()) < t.Limits.Concurrent {
 		return nil
 	}
 	return &reloader.Hold{Message: fmt.Sprintf("rolloutLimits.maxConcurrentRollouts is %d", t.Limits.Concurrent)}
-}
-
-// room comes after each roll, and looks at all workloads only if there is a limit.
-func room(l Limits, all iter.Seq[Peer]) int {
-	if l.Concurrent <= 0 {
-		return 0
-	}
-	return l.Concurrent - rolling(all, reloader.WorkloadRef{})
 }
 
 // rated lets a tenth of the rate begin at once, and the rest of it evenly over a minute, those first that it has held longest. It counts the rolls of all
@@ -195,9 +183,4 @@ func until(due, now time.Time) *reloader.Hold {
 		return nil
 	}
 	return &reloader.Hold{Due: due}
-}
-
-// configs returns the configs of the steps, sorted.
-func (p Peers) configs() []reloader.Config {
-	return slices.SortedFunc(maps.Keys(p.Steps), reloader.Config.Compare)
 }

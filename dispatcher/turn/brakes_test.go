@@ -59,10 +59,10 @@ var holds = []struct {
 	}},
 	{reloader.ReasonMissingConfig, false, true, 0, "no pod starts without ConfigMap/shop/absent", func(s *scene) { s.turn.Missing = "ConfigMap/shop/absent" }},
 	{reloader.ReasonHalted, false, false, 0, "the reload of Deployment/shop/web for ConfigMap/shop/app has stalled", func(s *scene) {
-		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1, Failed: &webRef}}
+		s.peers.Steps.Set(app, turn.Step{Waiting: 9, Reached: 1, Failed: &webRef})
 	}},
 	{reloader.ReasonWaitingForStep, false, true, 0, "ConfigMap/shop/app", func(s *scene) {
-		s.peers.Steps = map[reloader.Config]turn.Step{app: {Waiting: 9, Reached: 1}}
+		s.peers.Steps.Set(app, turn.Step{Waiting: 9, Reached: 1})
 	}},
 	{reloader.ReasonLimited, false, true, 0, "rolloutLimits.maxConcurrentRollouts is 2", func(s *scene) {
 		s.turn.Limits.Concurrent = 2
@@ -80,7 +80,7 @@ var holds = []struct {
 // calm returns a scene in which nothing holds.
 func calm() scene {
 	return scene{
-		turn: turn.Turn{Peer: turn.Peer{Workload: web}, Waits: map[reloader.Config]turn.Wait{app: heard(0)}},
+		turn: turn.Turn{Peer: turn.Peer{Workload: web}, Wait: heard(0)},
 		now:  noon,
 	}
 }

@@ -14,8 +14,6 @@ const (
 	paceTime = 12 * time.Hour
 	// ClockSkew is how far the clock of another process may be ahead.
 	ClockSkew = 5 * time.Minute
-	// maxRolls bounds Pace.Rolls, so that a wrong one is forgotten within days.
-	maxRolls = 10_000
 )
 
 // Pace is how often a workload rolled lately: At is its last roll, and Rolls counts the rolls until then. A roll of twelve hours earlier counts 1/e,
@@ -33,15 +31,7 @@ func (p Pace) Lately(now time.Time) int { return int(math.Round(p.at(now))) }
 
 // at returns what the count has fallen to.
 func (p Pace) at(now time.Time) float64 {
-	return p.rolls() * math.Exp(-max(0, now.Sub(p.At)).Seconds()/paceTime.Seconds())
-}
-
-// rolls returns the count within bounds, whatever an annotation that was edited by hand says.
-func (p Pace) rolls() float64 {
-	if p.Rolls > 0 {
-		return min(p.Rolls, maxRolls)
-	}
-	return 0
+	return p.Rolls * math.Exp(-max(0, now.Sub(p.At)).Seconds()/paceTime.Seconds())
 }
 
 // last returns when a workload with that pace rolled last; zero if At is too far in the future to be true.
@@ -54,7 +44,7 @@ func (p Pace) last(now time.Time) time.Time {
 
 // flapPause returns how long a workload with that pace must not roll again.
 func (p Pace) flapPause(limit int) time.Duration {
-	beyond := p.rolls() - float64(limit)
+	beyond := p.Rolls - float64(limit)
 	if limit <= 0 || beyond <= 0 {
 		return 0
 	}

@@ -14,7 +14,7 @@ import (
 // Peers is what a workload must know of the others.
 type Peers struct {
 	// Steps has, for each config that the workload waits for, how far its newest write has come. It is empty if changes do not go out in steps.
-	Steps map[reloader.Config]Step
+	Steps reloader.ByConfig[Step]
 	// All are all workloads. Only brakes that count them ask for it.
 	All iter.Seq[Peer]
 }
@@ -24,8 +24,6 @@ type Peer struct {
 	Workload *workload.Workload
 	// Behind reports whether it does not have the newest write of the config. Going reports whether it is being patched.
 	Behind, Going bool
-	// Failed reports whether its running pods could not take the write, and were not restarted.
-	Failed bool
 	// How is how it came to the newest write: Reloaded, Called, PodsNewer, Baseline and so on.
 	How reloader.Reason
 	// Rollout is how far the rollout of its template is: Rolling, Stalled or another one; empty if Reroll follows none.
@@ -37,10 +35,6 @@ type Peer struct {
 	// Hold is why it waits; nil if it does not.
 	Hold *reloader.Hold
 }
-
-// Rolls reports whether the workload takes a place of those that may roll at a time. A workload that has stalled, waits for an operator, or whose
-// rollout is not followed takes none.
-func (p Peer) Rolls() bool { return p.Going || p.Rollout == reloader.ReasonRolling }
 
 // Step is how far the newest write of a config has come among the workloads that depend on it.
 type Step struct {
@@ -64,7 +58,7 @@ func Count(dependents iter.Seq[Peer]) (s Step) {
 			if p.Going {
 				s.Going++
 			}
-			if p.Failed && !p.Retry {
+			if p.Hold != nil && p.Hold.Reason == reloader.ReasonReloadFailed && !p.Retry { // its pods could not take the write
 				s.fail(p)
 			}
 		case !ended && p.Retry:
@@ -98,40 +92,36 @@ func (s Step) Free() int {
 // NextInStep returns the dependents of a config that the caller decides about again after its step has changed: those held longest, as many as are
 // free.
 func NextInStep(dependents iter.Seq[Peer]) []reloader.WorkloadRef {
-	return longest(dependents, Count(dependents).Free(), func(h *reloader.Hold) bool {
-		return h.Reason == reloader.ReasonWaitingForStep || h.Reason == reloader.ReasonHalted
-	})
+	return longest(dependents, Count(dependents).Free(), reloader.ReasonWaitingForStep, reloader.ReasonHalted)
 }
 
-// NextInCrowd returns the workloads that the caller decides about again when fewer roll: those held longest by brakes that count the others, as many as
-// each brake has room for.
-func NextInCrowd(l Limits, all iter.Seq[Peer]) (next []reloader.WorkloadRef) {
-	for i, b := range Brakes {
-		if b.Room != nil {
-			next = append(next, longest(all, b.Room(l, all), func(h *reloader.Hold) bool { return h.Reason == b.Name && h.By == i })...)
-		}
+// NextInCrowd returns the workloads that the caller decides about again when fewer roll: those held longest since too many rolled, as many as there is
+// room for.
+func NextInCrowd(l Limits, all iter.Seq[Peer]) []reloader.WorkloadRef {
+	if l.Concurrent <= 0 {
+		return nil
 	}
-	return next
+	return longest(all, l.Concurrent-rolling(all, reloader.WorkloadRef{}), reloader.ReasonLimited)
 }
 
-// rolling returns how many workloads roll, without one.
+// rolling returns how many workloads roll, without one. A workload that has stalled, waits for an operator, or whose rollout is not followed does not.
 func rolling(all iter.Seq[Peer], except reloader.WorkloadRef) (n int) {
 	for p := range all {
-		if p.Rolls() && p.Workload.Ref() != except {
+		if (p.Going || p.Rollout == reloader.ReasonRolling) && p.Workload.Ref() != except {
 			n++
 		}
 	}
 	return n
 }
 
-// longest returns those that waited longest of those with such a hold, n at most.
-func longest(all iter.Seq[Peer], n int, such func(*reloader.Hold) bool) (next []reloader.WorkloadRef) {
+// longest returns those that waited longest of those held for one of some reasons until a time that is not known, n at most.
+func longest(all iter.Seq[Peer], n int, reasons ...reloader.Reason) (next []reloader.WorkloadRef) {
 	if n <= 0 {
 		return nil
 	}
 	var held []Peer
 	for p := range all {
-		if p.Hold != nil && such(p.Hold) {
+		if p.Hold != nil && p.Hold.Due.IsZero() && slices.Contains(reasons, p.Hold.Reason) {
 			held = append(held, p)
 		}
 	}

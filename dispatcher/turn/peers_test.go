@@ -19,6 +19,7 @@ func TestCount(t *testing.T) {
 	}{
 		"behind":                     {turn.Peer{Behind: true, Rollout: reloader.ReasonStalled}, turn.Step{Waiting: 1}},
 		"being patched":              {turn.Peer{Behind: true, Going: true}, turn.Step{Waiting: 1, Going: 1}},
+		"could not reload":           {turn.Peer{Workload: web, Behind: true, Hold: &reloader.Hold{Reason: reloader.ReasonReloadFailed}}, turn.Step{Waiting: 1, Failed: &webRef}},
 		"rolled":                     {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolling}, turn.Step{Reached: 1}},
 		"rolled out":                 {turn.Peer{How: reloader.ReasonReloaded, Rollout: reloader.ReasonRolledOut}, turn.Step{Reached: 1, Ended: 1}},
 		"stalled":                    {turn.Peer{Workload: web, How: reloader.ReasonReloaded, Rollout: reloader.ReasonStalled}, turn.Step{Reached: 1, Failed: &webRef}},
@@ -49,15 +50,14 @@ func TestCount(t *testing.T) {
 // TestNext: those that waited longest go next, as many as may.
 func TestNext(t *testing.T) {
 	elsewhere := in("other", "web")
-	by := slices.IndexFunc(turn.Brakes, func(b turn.Brake) bool { return b.Room != nil })
 	held := func(reason reloader.Reason, others ...turn.Peer) iter.Seq[turn.Peer] {
 		for _, h := range []struct {
 			workload *kinds.Workload
 			since    time.Time
 		}{{workload("late"), after(9)}, {workload("b"), after(3)}, {workload("a"), after(3)}, {elsewhere, after(5)}, {workload("first"), after(1)}} {
-			others = append(others, turn.Peer{Workload: h.workload, Behind: true, Hold: &reloader.Hold{Reason: reason, Since: h.since, By: by}})
+			others = append(others, turn.Peer{Workload: h.workload, Behind: true, Hold: &reloader.Hold{Reason: reason, Since: h.since}})
 		}
-		for _, h := range []reloader.Hold{{Reason: reloader.ReasonFrozen}, {Reason: reloader.ReasonLimited, By: by + 1}} {
+		for _, h := range []reloader.Hold{{Reason: reloader.ReasonFrozen}, {Reason: reloader.ReasonLimited, Due: after(60)}} {
 			others = append(others, turn.Peer{Workload: workload("held by another brake"), Behind: true, Hold: &h})
 		}
 		return slices.Values(others)

@@ -27,8 +27,8 @@ type Turn struct {
 	// Chosen is what the annotations of the workload ask for: a window in the place of that of Debounce, a longer least interval, and maintenance windows
 	// that must be open as well.
 	Chosen dialect.Chosen
-	// Waits has the configs whose newest write the workload lacks, with the times of their changes.
-	Waits map[reloader.Config]Wait
+	// Wait has the times of the changes that the workload lacks.
+	Wait Wait
 	// Looking reports whether Reroll has yet to read configs of the workload that hints name. Their changes go out in the same roll.
 	Looking bool
 	// Missing names the configs and keys without which no pod of the workload starts; empty if none is missing.
@@ -37,10 +37,10 @@ type Turn struct {
 	Requested bool
 }
 
-// Wait is since when a workload waits for one config. Only Heard makes a Wait, so that its times are never later than the present.
+// Wait is since when a workload waits for changes. Only Heard makes a Wait, so that its times are never later than the present.
 type Wait struct{ first, last time.Time }
 
-// Heard returns w after one more change of the config. at is when the change was verified; for a change that another cluster dated, it is now.
+// Heard returns w after one more change. at is when the change was verified; for a change that another cluster dated, it is now.
 // A time in the future counts as now: the clock of the process that stored it was ahead.
 func (w Wait) Heard(at, now time.Time) Wait {
 	at = reloader.Earlier(at, now)
@@ -61,6 +61,9 @@ func (w Wait) After(read time.Time) (Wait, bool) {
 	return w, true
 }
 
+// And returns the wait for what w or o waits for. o waits for something.
+func (w Wait) And(o Wait) Wait { return w.Heard(o.first, o.first).Heard(o.last, o.last) }
+
 // Since returns when the oldest change was verified that w waits for.
 func (w Wait) Since() time.Time { return w.first }
 
@@ -74,22 +77,15 @@ func Due(t Turn, now time.Time) time.Time {
 	if t.Requested {
 		return now
 	}
-	var first, last time.Time
-	for _, w := range t.Waits {
-		if first.IsZero() || w.first.Before(first) {
-			first = w.first
-		}
-		last = reloader.Later(last, w.last)
-	}
-	if first.IsZero() {
+	if t.Wait.first.IsZero() {
 		return time.Time{}
 	}
 	window := t.Debounce.Window
 	if t.Chosen.Debounce != nil {
 		window = *t.Chosen.Debounce
 	}
-	latest := first.Add(max(window, t.Debounce.MaxWait))
-	due := reloader.Earlier(last.Add(window), latest)
+	latest := t.Wait.first.Add(max(window, t.Debounce.MaxWait))
+	due := reloader.Earlier(t.Wait.last.Add(window), latest)
 	if t.Looking && window > 0 {
 		due = reloader.Earlier(reloader.Later(due, now.Add(lookAgain)), latest)
 	}
