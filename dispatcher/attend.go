@@ -108,7 +108,7 @@ func (d *roller) step(ctx context.Context, s *sitting) time.Duration {
 	switch {
 	case moved:
 		return atOnce // another process has rolled it
-	case s.due && (s.out.Do == plan.Roll || s.requested != "" && !s.w.Dormant):
+	case s.due && (len(s.out.Rolled) > 0 || s.requested != "" && !s.w.Dormant):
 		return d.roll(ctx, s)
 	case s.due && failed != nil && len(s.verdicts) == 0:
 		return d.holdBack(s, failed)

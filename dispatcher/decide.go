@@ -93,7 +93,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 		Config: c, Live: t.live(c, f), Counting: t.counting(c, f),
 		Wanted: decision.Reload || !t.shows(c, f), // what is not shown is absent
 		Why:    decision.Why, AsOf: t.state.AsOf(), Dormant: w.Dormant,
-		Template: &plan.Template{Ours: t.marked(w), Changed: plan.WrittenAt(w)},
+		Template: &plan.Template{Ours: t.marked(w), Changed: w.LastWritten},
 	}
 	k.Entry, k.Known = t.state.Writes.Find(c)
 	if c.Namespace != w.Namespace && k.Known && k.Entry.Absent() && f.Created.Before(k.AsOf.Truncate(time.Second)) {
@@ -136,7 +136,7 @@ func shrunk(e *entry, last reloader.Change, k plan.Case) bool {
 // no field was given a value since.
 func taken(w *workload.Workload, f fact) bool {
 	newer := applied.CompareVersions(f.ResourceVersion, w.ResourceVersion) > 0
-	return !f.absent && !f.touched.IsZero() && newer && f.Written.Before(plan.WrittenAt(w).Truncate(time.Second))
+	return !f.absent && !f.touched.IsZero() && newer && f.Written.Before(w.LastWritten.Truncate(time.Second))
 }
 
 // errHidden stands for an error that a workload must not show.
@@ -218,7 +218,7 @@ func (d *decider) mayBeNewer(s *sitting, k plan.Case) bool {
 	if s.w.Roll() != workload.InPlace || d.instead() == reloader.ReasonNotified || hot {
 		return false
 	}
-	written := plan.WrittenAt(s.w)
+	written := s.w.LastWritten
 	if k.Known && k.Entry.Absent() {
 		return true // pods may have waited for it
 	}

@@ -62,7 +62,7 @@ func (d *roller) roll(ctx context.Context, s *sitting) time.Duration {
 // stateAfter returns the State of the workload after a roll.
 func (s *sitting) stateAfter() applied.State {
 	after, before := s.out.State, s.state
-	if s.out.Do != plan.Roll { // it was requested
+	if len(s.out.Rolled) == 0 { // it was requested
 		after = after.Roll(s.began)
 	}
 	after.Rolls = paceOf(before).Rolled(s.began).Rolls

@@ -188,7 +188,7 @@ func (t *tracked) marked(w *workload.Workload) bool {
 
 // knowsAnother reports whether t was brought to another config of a dialect that marks all of its configs together: its mark was made without c then.
 func (t *tracked) knowsAnother(dl *dialect.Dialect, c reloader.Config) bool {
-	if t.state.N == 0 && !t.state.AsOf().Before(plan.WrittenAt(t.w)) {
+	if t.state.N == 0 && !t.state.AsOf().Before(t.w.LastWritten) {
 		return false // it has the mark that it had when it was seen first
 	}
 	return slices.ContainsFunc(t.plan.Only(dl).Names, func(o reloader.Config) bool {

@@ -1,9 +1,8 @@
 package applied
 
 import (
+	"cmp"
 	"slices"
-
-	"github.com/reroll-dev/reroll/reloader"
 )
 
 // Newest joins what the workload's annotation says with what the ledger, or this process's memory of it, says. For each config the newer
@@ -28,18 +27,13 @@ func Newest(object, ledger State) State {
 	newest.Writes = slices.Clone(ledger.Writes)
 	for c, o := range object.Writes.All() {
 		l, both := ledger.Writes.Find(c)
-		if !both || newer(c, o, l, object.N > ledger.N) {
+		order := CompareVersions(o.Version, l.Version)
+		if c.Cluster != "" || order == 0 { // the versions do not say which write is newer
+			order = cmp.Compare(object.N, ledger.N)
+		}
+		if !both || order > 0 {
 			newest.Writes.Set(c, o)
 		}
 	}
 	return newest
-}
-
-// newer reports whether o is the newer write of c; otherwise says it where their versions do not.
-func newer(c reloader.Config, o, l Write, otherwise bool) bool {
-	order := CompareVersions(o.Version, l.Version)
-	if c.Cluster != "" || order == 0 {
-		return otherwise
-	}
-	return order > 0
 }

@@ -19,7 +19,7 @@ func CountingOf(c reloader.Config, by dialect.Decision, created, deleted bool) C
 
 // FirstOf returns what w says about c at first sight. born is when the ledger was born.
 func FirstOf(w *workload.Workload, c reloader.Config, born time.Time) First {
-	first := First{Written: WrittenAt(w), Born: born}
+	first := First{Written: w.LastWritten, Born: born}
 	if r := w.Template.References.Get(c); r != nil {
 		first.Required = r.Required
 	}
@@ -27,12 +27,4 @@ func FirstOf(w *workload.Workload, c reloader.Config, born time.Time) First {
 		first.Mark = MarkNone
 	}
 	return first
-}
-
-// WrittenAt returns when w, or the object whose pod template it runs, was last written.
-func WrittenAt(w *workload.Workload) time.Time {
-	if w.Via != nil && w.Via.LastWritten.After(w.LastWritten) {
-		return w.Via.LastWritten
-	}
-	return w.LastWritten
 }

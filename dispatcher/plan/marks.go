@@ -12,15 +12,12 @@ import (
 // Restart is the strategy that replaces the pods of a Rollout and leaves its template as it is.
 const Restart = dialect.Restart
 
-// ownDialect is the dialect of Reroll itself, which needs no mark but the hash.
-const ownDialect = "reroll"
-
 // Tool returns how a dialect marks workloads of a strategy; false if the hash in the pod template is its only mark.
 func Tool(d *dialect.Dialect, strategy string) (mark.Tool, bool) {
 	switch {
 	case strategy == Restart:
 		return mark.Tool{}, false
-	case d.Name == ownDialect:
+	case d.Name == mark.Own.Name: // Reroll itself needs no mark but the hash
 		return mark.Own, strategy == mark.EnvVars.Name
 	case d.Mark.Name != "":
 		return d.Mark, true

@@ -112,10 +112,10 @@ func (m *model) attempt(w *world, p *process) (held bool) {
 			p.rolls |= 1 << c
 		}
 	}
-	do, then := m.together(&now, p, verdicts, w.clock)
+	rolls, then := m.together(&now, p, verdicts, w.clock)
 	p.do, p.then = doNothing, state{}
 	switch {
-	case do == plan.Roll:
+	case rolls:
 		p.do, p.then = doRoll, then
 	case then.of != p.mem.of:
 		p.do, p.then = doNote, then

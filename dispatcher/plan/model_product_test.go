@@ -210,8 +210,8 @@ func (m *model) ask(w *world, k caseKey) verdict {
 	return r
 }
 
-// together asks the product what must be done with the workload.
-func (m *model) together(w *world, p *process, verdicts [configs]verdict, now uint8) (plan.Do, state) {
+// together asks the product whether the workload rolls, and what its state is then.
+func (m *model) together(w *world, p *process, verdicts [configs]verdict, now uint8) (rolls bool, then state) {
 	asked := map[reloader.Config]plan.Verdict{}
 	for c, v := range verdicts {
 		if v.do != "" {
@@ -223,5 +223,5 @@ func (m *model) together(w *world, p *process, verdicts [configs]verdict, now ui
 		newest = m.product.was(w.applied(w.object), newest)
 	}
 	o := plan.Together(uid, newest, asked, timeAt(now))
-	return o.Do, m.back(w, o.State, p.mem, w.object)
+	return len(o.Rolled) > 0, m.back(w, o.State, p.mem, w.object)
 }

@@ -16,8 +16,8 @@ type Workload struct {
 	metav1.ObjectMeta
 	// Kind is the kind of the object, such as Deployment.
 	Kind string
-	// LastWritten is when something other than a subresource, such as status or scale, was last written, by the managed fields; zero if they
-	// do not say.
+	// LastWritten is when something of the object, or of Via, other than a subresource, such as status or scale, was last written, by the managed fields;
+	// zero if they do not say.
 	LastWritten time.Time
 	// Selector selects the workload's pods, as requests have it. It is empty if the workload has none, or one that selects the pods of others, too.
 	Selector string
@@ -38,6 +38,7 @@ type Workload struct {
 func (w *Workload) Through(via *Workload) *Workload {
 	joined := *w
 	joined.Via, joined.Template, joined.Progress = via, via.Template, w.Progress.through(via.Generation)
+	joined.LastWritten = reloader.Later(w.LastWritten, via.LastWritten)
 	if joined.Selector == "" {
 		joined.Selector = via.Selector
 	}

@@ -145,8 +145,9 @@ func TestMarksByName(t *testing.T) {
 func TestThrough(t *testing.T) {
 	rollout := stripped(t, "Rollout", "{"+fullMeta+", spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}")
 	via := stripped(t, "Deployment", "{"+fullMeta+", spec: {selector: {matchLabels: {app: a}}, "+fullTemplate+"}}")
+	via.LastWritten = rollout.LastWritten.Add(time.Hour)
 	joined := rollout.Through(via)
-	if joined.Kind != "Rollout" || joined.Via != via || len(joined.Template.Containers) != 1 || joined.Selector == "" {
+	if joined.Kind != "Rollout" || !joined.LastWritten.Equal(via.LastWritten) || joined.Via != via || len(joined.Template.Containers) != 1 || joined.Selector == "" {
 		t.Errorf("joined: %+v", joined)
 	}
 	if rollout.Via != nil || len(rollout.Template.Containers) != 0 || rollout.Selector != "" {
