@@ -100,7 +100,6 @@ func (h *history) compare(c reloader.Config, e *entry, before, f fact, told *rel
 	case old.Type == reloader.ChangeDeleted:
 		change.Type = reloader.ChangeCreated
 	default:
-		h.metrics.Unchanged()
 		return change, false
 	}
 	if known {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -68,7 +69,6 @@ const (
 type Metrics struct {
 	hints, changes, decided, reads, held, attempts, rollouts *prometheus.CounterVec
 	called                                                   *prometheus.CounterVec
-	unchanged, coalesced                                     prometheus.Counter
 	times                                                    times
 	sweeps                                                   sweeps
 	// executed is a metric of Stakater Reloader that dashboards use, as is byNamespace, which is nil unless reloads are counted for each namespace.
@@ -84,6 +84,10 @@ type sweeps struct {
 
 // New registers the metrics.
 func New(o Options) *Metrics {
+	register := promauto.With(o.Registerer)
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return register.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
 	m := &Metrics{
 		hints:   counters("reroll_hints_total", "Hints taken from the stream, by what became of them.", "result"),
 		changes: counters("reroll_changes_total", "Verified changes of configs, by type and source.", "type", "source"),
@@ -97,35 +101,25 @@ func New(o Options) *Metrics {
 			"Pods that were asked to reload without a restart, by what came of it.", "result"),
 		rollouts: counters("reroll_rollouts_total",
 			"Results of rollouts after a reload. One that waits for an operator, or has stalled, may still roll out, and counts again then.", "result"),
-		unchanged: counter("reroll_unchanged_looks_total",
-			"Looks at configs that found the content as it was: duplicate reports, and writes without an edit."),
-		coalesced: counter("reroll_coalesced_changes_total",
-			"Changes that needed no roll of their own, because one roll of the workload brought several."),
 		executed: counters("reloader_reload_executed_total", "Attempts to roll a workload, by success.", "success"),
 	}
-	m.times = newTimes(o.Registerer)
-	o.Registerer.MustRegister(m.hints, m.changes, m.decided, m.reads, m.held, m.attempts, m.called, m.rollouts, m.unchanged, m.coalesced, m.executed, newWorkloads(o.Snapshot))
+	m.times = newTimes(register)
+	o.Registerer.MustRegister(newWorkloads(o.Snapshot))
 	if o.CountByNamespace {
 		m.byNamespace = counters("reloader_reload_executed_total_by_namespace", "Attempts to roll a workload, by success and namespace.", "success", "namespace")
-		o.Registerer.MustRegister(m.byNamespace)
 	}
-	m.registerSweeps(o)
+	m.sweeps.took = newSweepTimes(register)
+	register.NewCounterFunc(prometheus.CounterOpts{
+		Name: "reroll_sweep_drift_total", Help: "Changes that a resync found and no hint reported within five minutes.",
+	}, func() float64 { return float64(m.Drift()) })
+	register.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 until the sweep at the start has ended, and for good without others.",
+	}, func() float64 { return float64(m.sweeps.at.Load()) / 1e9 })
+	register.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "reroll_sweep_interval_seconds", Help: "Interval between resyncs, resyncInterval; 0 means at the start only.",
+	}, o.SweepInterval.Seconds)
 	m.begin()
 	return m
-}
-
-func (m *Metrics) registerSweeps(o Options) {
-	m.sweeps.took = newSweepTimes()
-	o.Registerer.MustRegister(m.sweeps.took,
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "reroll_sweep_drift_total", Help: "Changes that a resync found and no hint reported within five minutes.",
-		}, func() float64 { return float64(m.Drift()) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "reroll_sweep_completed_timestamp_seconds", Help: "When every config was last looked at; 0 until the sweep at the start has ended, and for good without others.",
-		}, func() float64 { return float64(m.sweeps.at.Load()) / 1e9 }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "reroll_sweep_interval_seconds", Help: "Interval between resyncs, resyncInterval; 0 means at the start only.",
-		}, o.SweepInterval.Seconds))
 }
 
 // begin makes every series of a closed set.
@@ -170,9 +164,6 @@ func (m *Metrics) Change(changeType reloader.ChangeType, source reloader.Source)
 	m.changes.WithLabelValues(string(changeType), string(source)).Inc()
 }
 
-// Unchanged counts a look that found the content as it was.
-func (m *Metrics) Unchanged() { m.unchanged.Inc() }
-
 // Decided counts a decision about a workload.
 func (m *Metrics) Decided(outcome reloader.Reason) { m.decided.WithLabelValues(string(outcome)).Inc() }
 
@@ -215,11 +206,3 @@ func (m *Metrics) SweptAt() time.Time {
 
 // SweepTook measures a full resync.
 func (m *Metrics) SweepTook(took time.Duration) { m.sweeps.took.Observe(took.Seconds()) }
-
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-}
-
-func counter(name, help string) prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-}

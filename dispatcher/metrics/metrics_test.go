@@ -17,7 +17,6 @@ var names = map[string]string{
 	"reloader_reload_executed_total":           "COUNTER 2",
 	"reroll_change_to_patch_seconds":           "HISTOGRAM 1",
 	"reroll_changes_total":                     fmt.Sprint("COUNTER ", 4*len(reloader.Sources)),
-	"reroll_coalesced_changes_total":           "COUNTER 1",
 	"reroll_config_reads_total":                "COUNTER 2",
 	"reroll_dead_letters":                      fmt.Sprint("GAUGE ", len(reloader.DeadLetterReasons)),
 	"reroll_decision_to_patch_seconds":         "HISTOGRAM 1",
@@ -37,7 +36,6 @@ var names = map[string]string{
 	"reroll_sweep_duration_seconds":            "HISTOGRAM 1",
 	"reroll_sweep_interval_seconds":            "GAUGE 1",
 	"reroll_tracked_workloads":                 "GAUGE 1",
-	"reroll_unchanged_looks_total":             "COUNTER 1",
 }
 
 // started returns metrics with a snapshot, and their registry.
@@ -99,7 +97,6 @@ func TestStagesOfAReload(t *testing.T) {
 	m.RolledOut(reloader.Rollout{Result: reloader.ReasonStalled, StartedAt: at(9), EndedAt: at(19)})
 	want := map[string]string{
 		"reroll_change_to_patch_seconds":                            "1 × 6",
-		"reroll_coalesced_changes_total":                            "1",
 		"reroll_decision_to_patch_seconds":                          "1 × 3",
 		"reroll_reload_stage_seconds decide":                        "2 × 3",
 		"reroll_reload_stage_seconds notify":                        "1 × 0",

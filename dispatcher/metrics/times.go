@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/reroll-dev/reroll/reloader"
 )
@@ -28,29 +29,28 @@ type times struct {
 	sinceRequest, sinceDue, rollout prometheus.Histogram
 }
 
-func newTimes(r prometheus.Registerer) times {
+func newTimes(register promauto.Factory) times {
 	t := times{
-		stages: prometheus.NewHistogramVec(histogram("reroll_reload_stage_seconds",
+		stages: register.NewHistogramVec(histogram("reroll_reload_stage_seconds",
 			"Time that reloads spent in each stage, from the request that changed a config to the end of the rollout."), []string{"stage"}),
-		sinceRequest: prometheus.NewHistogram(histogram("reroll_change_to_patch_seconds",
+		sinceRequest: register.NewHistogram(histogram("reroll_change_to_patch_seconds",
 			"Time from the end of the request that changed a config to the accepted patch of a dependent workload.")),
-		sinceDue: prometheus.NewHistogram(histogram("reroll_decision_to_patch_seconds",
+		sinceDue: register.NewHistogram(histogram("reroll_decision_to_patch_seconds",
 			"Time from the close of a workload's quiet window to its accepted patch.")),
-		rollout: prometheus.NewHistogram(histogram("reroll_rollout_duration_seconds",
+		rollout: register.NewHistogram(histogram("reroll_rollout_duration_seconds",
 			"Time from the accepted patch of a workload until all its pods run the new template.")),
 	}
 	for _, stage := range []string{stageNotify, stageVerify, stageDecide, stagePatch, stageRollout} {
 		t.stages.WithLabelValues(stage)
 	}
-	r.MustRegister(t.stages, t.sinceRequest, t.sinceDue, t.rollout)
 	return t
 }
 
-func newSweepTimes() prometheus.Histogram {
+func newSweepTimes(register promauto.Factory) prometheus.Histogram {
 	o := histogram("reroll_sweep_duration_seconds",
 		"Time that a resync took to compare every config with what was last seen of it.")
 	o.Buckets = []float64{.1, 1, 10, 60, 300, 600, 1200, 3600}
-	return prometheus.NewHistogram(o)
+	return register.NewHistogram(o)
 }
 
 func histogram(name, help string) prometheus.HistogramOpts {
@@ -77,7 +77,6 @@ func (m *Metrics) Patched(r reloader.Reload) {
 	}
 	measure(m.times.stages.WithLabelValues(stagePatch), r.PatchedAt.Sub(r.DecidedAt))
 	measure(m.times.sinceDue, r.PatchedAt.Sub(r.DecidedAt))
-	m.coalesced.Add(float64(max(0, len(r.Causes)-1)))
 }
 
 // RolledOut counts a rollout that is decided, and measures one that came to its end.
