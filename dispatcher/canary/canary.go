@@ -70,6 +70,8 @@ type Canary struct {
 	// feeds has the state of the feed by kind; New fills it.
 	feeds map[reloader.ConfigKind]*feed
 
+	// addresses are those of the API servers when they could be read last, and suspected is when suspect was called last. Run alone uses them.
+	addresses []string
 	suspected time.Time
 }
 
@@ -99,10 +101,12 @@ func (c *Canary) observe(name, help string, labels prometheus.Labels, value func
 	}))
 }
 
-// age returns the age of the feed that has been quiet longest.
+// age returns for how long the quietest API server has sent no canary of some kind back; 0 if none was sent.
 func (c *Canary) age(now time.Time) (oldest time.Duration) {
 	for _, f := range c.feeds {
-		oldest = max(oldest, f.age(now))
+		for _, s := range f.servers {
+			oldest = max(oldest, now.Sub(reloader.Later(s.first, s.returned)))
+		}
 	}
 	return oldest
 }
@@ -180,12 +184,13 @@ func (c *Canary) Run(ctx context.Context) {
 // send writes a canary of each kind through each API server, and waits for the answers.
 func (c *Canary) send(ctx context.Context) {
 	addresses, err := c.Servers.CanaryAddresses(ctx)
-	if err != nil {
+	if err == nil {
+		c.addresses = addresses
+	} else {
 		// The addresses of before are the best guess. If the API servers do not answer there, that is reported like any refusal.
-		addresses = c.known()
 		c.Logger.Debug("the addresses of the API servers could not be read", "error", err)
 	}
-	if gone := c.keep(addresses); len(gone) > 0 {
+	if gone := c.keep(); len(gone) > 0 {
 		for _, address := range gone {
 			c.Logger.Info("an API server is gone", "apiserver", address)
 		}
@@ -193,29 +198,29 @@ func (c *Canary) send(ctx context.Context) {
 	}
 	var touches sync.WaitGroup
 	defer touches.Wait()
-	for _, address := range addresses {
+	for _, address := range c.addresses {
 		for _, kind := range c.Kinds {
 			touches.Go(func() { c.touch(ctx, address, kind) })
 		}
 	}
 }
 
-// known returns the addresses of the API servers that canaries were sent through.
-func (c *Canary) known() []string {
+// keep forgets the API servers that are not at one of the addresses any more, and returns, sorted, those that may have held audit events when they went.
+// One that refused canaries was reported before.
+func (c *Canary) keep() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Sorted(maps.Keys(c.worst()))
-}
-
-// keep forgets the API servers at other addresses, and returns the addresses of those that may have held audit events.
-func (c *Canary) keep(addresses []string) (gone []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	gone := map[string]bool{}
 	for _, f := range c.feeds {
-		gone = append(gone, f.keep(addresses)...)
+		maps.DeleteFunc(f.servers, func(address string, s *server) bool {
+			left := !slices.Contains(c.addresses, address)
+			if left && s.state != refused {
+				gone[address] = true
+			}
+			return left
+		})
 	}
-	slices.Sort(gone)
-	return slices.Compact(gone)
+	return slices.Sorted(maps.Keys(gone))
 }
 
 func (c *Canary) touch(ctx context.Context, address string, kind reloader.ConfigKind) {
@@ -243,7 +248,7 @@ func (c *Canary) check() {
 		found := c.feeds[kind].judge(now)
 		c.mu.Unlock()
 		for _, f := range found {
-			if f.from != f.to && c.News != nil {
+			if f.from != f.state && c.News != nil {
 				c.News()
 			}
 			if reason := c.report(kind, f); reason != "" {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/reroll-dev/reroll/reloader"
 )
 
 // state is what canaries have told about the audit events of one API server.
@@ -51,30 +53,13 @@ type server struct {
 	refusal      error
 }
 
-// finding is news about an API server.
+// finding is news about an API server: it was in the state from before.
 type finding struct {
-	address  string
-	from, to state
+	server
+	address string
+	from    state
 	// lost says that a canary stayed away although a younger one came back.
 	lost bool
-	// ever says that some canary has come back before.
-	ever    bool
-	refusal error
-}
-
-// keep forgets every API server that is not at one of the addresses. It returns those that may have held audit events when they went. A server that
-// refused canaries was reported before.
-func (f *feed) keep(addresses []string) (gone []string) {
-	for _, address := range slices.Sorted(maps.Keys(f.servers)) {
-		if slices.Contains(addresses, address) {
-			continue
-		}
-		if f.servers[address].state != refused {
-			gone = append(gone, address)
-		}
-		delete(f.servers, address)
-	}
-	return gone
 }
 
 // sent notes a canary before it is sent, since it may come back before the request is answered.
@@ -111,10 +96,7 @@ func (f *feed) heard(id string, now time.Time) {
 		}
 		delete(s.out, id)
 		f.prove(at)
-		s.returned = now
-		if at.After(s.newest) {
-			s.newest = at
-		}
+		s.returned, s.newest = now, reloader.Later(s.newest, at)
 	}
 }
 
@@ -147,7 +129,7 @@ func (f *feed) judge(now time.Time) []finding {
 			maps.DeleteFunc(s.out, func(_ string, at time.Time) bool { return at.Before(s.newest) })
 		}
 		if s.state != from || lost {
-			found = append(found, finding{address, from, s.state, lost, !s.returned.IsZero(), s.refusal})
+			found = append(found, finding{*s, address, from, lost})
 		}
 	}
 	return found
@@ -182,16 +164,4 @@ func (s *server) next(overdue bool, now time.Time, deadline time.Duration) state
 		return waiting
 	}
 	return heard
-}
-
-// age returns for how long the quietest API server has sent no canary back; 0 if none was sent.
-func (f *feed) age(now time.Time) (oldest time.Duration) {
-	for _, s := range f.servers {
-		last := s.first
-		if s.returned.After(last) {
-			last = s.returned
-		}
-		oldest = max(oldest, now.Sub(last))
-	}
-	return oldest
 }

@@ -14,19 +14,19 @@ func (c *Canary) report(kind reloader.ConfigKind, f finding) (reason string) {
 		reason = "a canary was lost"
 	}
 	switch {
-	case f.to == f.from:
-	case f.to == notSetUp:
+	case f.state == f.from:
+	case f.state == notSetUp:
 		log.Info("the audit feed is not set up", "author", "the field manager of the config")
-	case f.to == silent:
+	case f.state == silent:
 		log.Warn("the audit feed is silent", "likelyCause", silenceCause(kind, f))
 		reason = "the audit feed is silent"
-	case f.to == refused:
+	case f.state == refused:
 		log.Warn("the canary is refused", "error", f.refusal, "likelyCause",
 			fmt.Sprintf("the API server is away or cannot be reached from here, or patch of %s reroll-canary is not granted", kind))
 		reason = "an API server refuses the canary"
-	case f.to == heard && (f.from == waiting || f.from == notSetUp):
+	case f.state == heard && (f.from == waiting || f.from == notSetUp):
 		log.Info("the audit feed works")
-	case f.to == heard:
+	case f.state == heard:
 		log.Info("the audit feed is back")
 		reason = "the audit feed is back"
 	}
@@ -35,7 +35,7 @@ func (c *Canary) report(kind reloader.ConfigKind, f finding) (reason string) {
 
 // silenceCause returns the most frequent cause of a silence: of one that follows canaries that came back, and of one from the beginning.
 func silenceCause(kind reloader.ConfigKind, f finding) string {
-	if f.ever {
+	if !f.returned.IsZero() {
 		return "the API server cannot reach the ingest any more: network, certificate, URL; see apiserver_audit_error_total there"
 	}
 	return fmt.Sprintf("the audit policy, or the filter of a log shipper, leaves out %ss of Reroll's namespace, or the API server has no --audit-webhook-config-file for this cluster name", kind)
