@@ -55,9 +55,7 @@ func Of(made reloader.Reload, before workload.Progress, now time.Time) *Rollout 
 
 // Recorded returns the rollout of a reload that an earlier process has on record. The clock of that process may have been ahead.
 func Recorded(id string, state reloader.Rollout, now time.Time) *Rollout {
-	if state.StartedAt.After(now) {
-		state.StartedAt = now
-	}
+	state.StartedAt = reloader.Earlier(state.StartedAt, now)
 	return &Rollout{ID: id, State: state, explained: true}
 }
 
@@ -83,11 +81,6 @@ func (r *Rollout) Over() bool {
 	return r == nil || r.Result() == reloader.ReasonRolledOut || r.Result() == reloader.ReasonOvertaken
 }
 
-// Restart begins the time of r again.
-func (r *Rollout) Restart(now time.Time) {
-	r.State = reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: now}
-}
-
 // Watch says what the progress of the workload means for r. A stalled rollout may still complete, and a waiting one may continue: then r
 // is restarted, as the second result says. ours says that Reroll itself has paused the workload.
 func (r *Rollout) Watch(p workload.Progress, ours bool, now time.Time) (end End, restarted bool) {
@@ -100,18 +93,13 @@ func (r *Rollout) Watch(p workload.Progress, ours bool, now time.Time) (end End,
 	was := r.Result()
 	end = r.judge(p)
 	switch {
-	case end.Result == was:
+	case end.Result == was, was == reloader.ReasonStalled && end.Result != reloader.ReasonRolledOut, end.Result == reloader.ReasonWaitingForOperator && ours:
 		return End{}, false
 	case end.Result == reloader.ReasonRolling:
-		if was != reloader.ReasonWaitingForOperator || !p.Observed || p.Phase != workload.Rolling {
-			return End{}, false
+		if restarted = was == reloader.ReasonWaitingForOperator && p.Observed && p.Phase == workload.Rolling; restarted {
+			r.State = reloader.Rollout{Result: reloader.ReasonRolling, StartedAt: now}
 		}
-		r.Restart(now)
-		return End{}, true
-	case was == reloader.ReasonStalled && end.Result != reloader.ReasonRolledOut:
-		return End{}, false
-	case end.Result == reloader.ReasonWaitingForOperator && ours:
-		return End{}, false
+		return End{}, restarted
 	}
 	return end, false
 }
