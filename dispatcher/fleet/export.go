@@ -20,14 +20,6 @@ const (
 	exportsPerSecond, exportBurst = float64(reloader.MaxWanted) / float64(exportTime/time.Second), reloader.MaxWanted
 )
 
-// exports are the configs of this cluster that clusters want to follow.
-type exports struct {
-	queue   Queue
-	configs map[reloader.Config]*export
-	// limits bounds, by cluster, how often configs are looked at because it asks.
-	limits map[string]*rate.Limiter
-}
-
 // export is a config that clusters want to follow.
 type export struct {
 	targets map[string]asker
@@ -43,82 +35,76 @@ type asker struct {
 	number uint64
 }
 
-func (x *exports) want(w reloader.Want, now time.Time) {
-	wanted := make(map[reloader.Config]struct{}, len(w.Configs))
+// Wanted replaces what another cluster wants to follow here, and queues the exports for it. It ignores a cluster that wants more than
+// reloader.MaxWanted configs.
+func (f *Fleet) Wanted(w reloader.Want) {
+	if f.Copies == nil || w.Owner != f.Cluster || w.Target == f.Cluster || len(w.Configs) > reloader.MaxWanted {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, wanted := time.Now(), make(map[reloader.Config]struct{}, len(w.Configs))
 	for _, one := range w.Configs {
 		wanted[one.Config] = struct{}{}
 	}
-	for c, e := range x.configs {
+	for c, e := range f.exports {
 		if _, still := wanted[c]; !still {
 			delete(e.targets, w.Target)
 		}
-		x.forget(c, e, now)
+		f.forget(c, e, now)
 	}
 	for _, one := range w.Configs {
-		x.wantedBy(w.Target, one.Config, one.Number, now)
+		f.wantedBy(w.Target, one.Config, one.Number, now)
 	}
 }
 
 // forget drops the clusters that have not asked for a long time, and the config if none is left.
-func (x *exports) forget(c reloader.Config, e *export, now time.Time) {
+func (f *Fleet) forget(c reloader.Config, e *export, now time.Time) {
 	maps.DeleteFunc(e.targets, func(_ string, a asker) bool { return now.Sub(a.at) > wantTime })
 	if len(e.targets) == 0 {
-		delete(x.configs, c)
+		delete(f.exports, c)
 	}
 }
 
 // wantedBy notes that a cluster wants to follow c, and queues the export of c unless the cluster got an answer to this question lately.
-func (x *exports) wantedBy(target string, c reloader.Config, number uint64, now time.Time) {
-	e := x.configs[c]
+func (f *Fleet) wantedBy(target string, c reloader.Config, number uint64, now time.Time) {
+	e := f.exports[c]
 	if e == nil {
 		e = &export{targets: map[string]asker{}}
-		x.configs[c] = e
+		f.exports[c] = e
 	}
 	was, known := e.targets[target]
 	e.targets[target] = asker{now, number}
 	answered := known && was.number == number && now.Sub(e.looked) <= exportTime
-	if !answered && x.mayLookFor(target, now) {
-		x.queue.Add(c)
+	if !answered && f.mayLookFor(target, now) {
+		f.Queue.Add(c)
 	}
 }
 
 // mayLookFor reports whether a config may be looked at now because a cluster asks. If not, the cluster asks again.
-func (x *exports) mayLookFor(target string, now time.Time) bool {
-	if x.limits[target] == nil {
-		x.limits[target] = rate.NewLimiter(rate.Limit(exportsPerSecond), exportBurst)
+func (f *Fleet) mayLookFor(target string, now time.Time) bool {
+	if f.limits[target] == nil {
+		f.limits[target] = rate.NewLimiter(rate.Limit(exportsPerSecond), exportBurst)
 	}
-	return x.limits[target].AllowN(now, 1)
+	return f.limits[target].AllowN(now, 1)
 }
 
-// begin begins an Export of c for e, and returns whom to tell.
-func (x *exports) begin(c reloader.Config, e *export, now time.Time) map[string]asker {
-	x.forget(c, e, now)
-	e.looked = now
-	return maps.Clone(e.targets)
-}
-
-// touch has c exported, or all of its kind and namespace if it has no name.
-func (x *exports) touch(c reloader.Config) {
-	if x.configs[c] != nil {
-		x.queue.Add(c)
+// Touched queues the export of c if a cluster wants it. It is for each hint about c and each change of c. A config without a name stands for all of
+// its kind and namespace.
+func (f *Fleet) Touched(c reloader.Config) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.exports[c] != nil {
+		f.Queue.Add(c)
 	}
 	if c.Name != "" {
 		return
 	}
-	for one := range x.configs {
+	for one := range f.exports {
 		if one.Kind == c.Kind && one.Namespace == c.Namespace {
-			x.queue.Add(one)
+			f.Queue.Add(one)
 		}
 	}
-}
-
-func (x *exports) wants(target string, c reloader.Config) bool {
-	e := x.configs[c]
-	if e == nil {
-		return false
-	}
-	_, wanted := e.targets[target]
-	return wanted
 }
 
 // lets reports whether a config with that metadata lets one of the targets follow.

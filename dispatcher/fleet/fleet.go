@@ -18,7 +18,6 @@ package fleet
 
 import (
 	"sync"
-	"time"
 
 	"golang.org/x/time/rate"
 
@@ -42,77 +41,30 @@ type Options struct {
 type Fleet struct {
 	Options
 
-	mu      sync.Mutex // guards the rest
-	follows follows
-	exports exports
+	mu sync.Mutex // guards the rest
+	// asked has the number of each config of another cluster that its owner is asked for, and leftOut those that no owner is asked for, since too many
+	// are wanted of it. copies has the newest copy of each asked config.
+	asked   map[reloader.Config]uint64
+	leftOut map[reloader.Config]struct{}
+	copies  map[reloader.Config]received
+	// exports are the configs of this cluster that clusters want to follow. limits bounds, by cluster, how often configs are looked at because it asks.
+	exports map[reloader.Config]*export
+	limits  map[string]*rate.Limiter
 }
 
 // New returns a Fleet that follows and exports nothing yet.
 func New(o Options) *Fleet {
 	return &Fleet{
-		Options: o,
-		follows: follows{asked: map[reloader.Config]uint64{}, copies: map[reloader.Config]received{}},
-		exports: exports{queue: o.Queue, configs: map[reloader.Config]*export{}, limits: map[string]*rate.Limiter{}},
+		Options: o, asked: map[reloader.Config]uint64{}, copies: map[reloader.Config]received{},
+		exports: map[reloader.Config]*export{}, limits: map[string]*rate.Limiter{},
 	}
-}
-
-// Follow replaces what the workloads here want to follow, by their namespace. It returns the configs that other clusters must be asked for, sorted,
-// and those that are left out since this call, because too many are wanted of one cluster.
-func (f *Fleet) Follow(wanted map[string][]reloader.Config) (ask []reloader.Follow, leftOut []reloader.Config) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.follows.want(wanted, time.Now())
-}
-
-// Receive takes a copy from the owner of a config, and reports whether the config is followed here; otherwise the copy is dropped. A copy that is
-// older than the one before does no harm for a long time: copies come again and again.
-func (f *Fleet) Receive(c reloader.Copy) (followed bool) {
-	f.mu.Lock()
-	followed, news := f.follows.receive(c, time.Now())
-	f.mu.Unlock()
-	if news {
-		f.News(c.Followed())
-	}
-	return followed
-}
-
-// FollowError says why nothing is known of a followed config.
-type FollowError struct{ reason string }
-
-// Error implements error.
-func (e FollowError) Error() string { return e.reason }
-
-// Newest returns the newest change of c, with the config as it is called here. None of its times is later than when it came. The error is a FollowError.
-func (f *Fleet) Newest(c reloader.Config) (reloader.Change, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.follows.newest(c)
-}
-
-// Wanted replaces what another cluster wants to follow here, and queues the exports for it. It ignores a cluster that wants more than
-// reloader.MaxWanted configs.
-func (f *Fleet) Wanted(w reloader.Want) {
-	if f.Copies == nil || w.Owner != f.Cluster || w.Target == f.Cluster || len(w.Configs) > reloader.MaxWanted {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.exports.want(w, time.Now())
-}
-
-// Touched queues the export of c if a cluster wants it. It is for each hint about c and each change of c. A config without a name stands for all of
-// its kind and namespace.
-func (f *Fleet) Touched(c reloader.Config) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.exports.touch(c)
 }
 
 // Exports reports whether c is exported: the last look found that a cluster that wants it may follow it. The dispatcher must keep looking at it.
 func (f *Fleet) Exports(c reloader.Config) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e := f.exports.configs[c]
+	e := f.exports[c]
 	return e != nil && e.open
 }
 
@@ -120,7 +72,7 @@ func (f *Fleet) Exports(c reloader.Config) bool {
 func (f *Fleet) ExportsIn(kind reloader.ConfigKind, namespace string) (found []reloader.Config) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for c, e := range f.exports.configs {
+	for c, e := range f.exports {
 		if e.open && c.Kind == kind && c.Namespace == namespace {
 			found = append(found, c)
 		}
@@ -132,7 +84,7 @@ func (f *Fleet) ExportsIn(kind reloader.ConfigKind, namespace string) (found []r
 func (f *Fleet) Lets(c reloader.Config, m live.Meta) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e := f.exports.configs[c]
+	e := f.exports[c]
 	return e != nil && lets(m, e.targets)
 }
 

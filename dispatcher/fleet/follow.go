@@ -10,24 +10,17 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// follows is what workloads here follow.
-type follows struct {
-	// asked has the number of each config that its owner is asked for.
-	asked map[reloader.Config]uint64
-	// leftOut has the configs that no owner is asked for, since too many are wanted of it.
-	leftOut map[reloader.Config]struct{}
-	// copies has the newest copy of each asked config.
-	copies map[reloader.Config]received
-}
-
 // received is a copy that has come.
 type received struct {
 	reloader.Copy
 	at time.Time
 }
 
-// want replaces what is wanted by the namespaces. It returns what is asked for, sorted, and what is left out and was not before.
-func (f *follows) want(wanted map[string][]reloader.Config, now time.Time) (asked []reloader.Follow, leftOut []reloader.Config) {
+// Follow replaces what the workloads here want to follow, by their namespace. It returns the configs that other clusters must be asked for, sorted,
+// and those that are left out since this call, because too many are wanted of one cluster.
+func (f *Fleet) Follow(wanted map[string][]reloader.Config) (ask []reloader.Follow, leftOut []reloader.Config) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	byOwner := map[string]map[string][]reloader.Config{}
 	unasked := map[reloader.Config]struct{}{}
 	for namespace, configs := range wanted {
@@ -43,8 +36,8 @@ func (f *follows) want(wanted map[string][]reloader.Config, now time.Time) (aske
 	for _, askers := range byOwner {
 		for _, c := range share(askers, reloader.MaxWanted) {
 			delete(unasked, c)
-			numbers[c] = cmp.Or(f.asked[c], newNumber(now))
-			asked = append(asked, reloader.Follow{Config: c, Number: numbers[c]})
+			numbers[c] = cmp.Or(f.asked[c], uint64(time.Now().UnixNano()))
+			ask = append(ask, reloader.Follow{Config: c, Number: numbers[c]})
 		}
 	}
 	for c := range unasked {
@@ -54,12 +47,9 @@ func (f *follows) want(wanted map[string][]reloader.Config, now time.Time) (aske
 	}
 	f.asked, f.leftOut = numbers, unasked
 	maps.DeleteFunc(f.copies, func(c reloader.Config, _ received) bool { return numbers[c] == 0 })
-	slices.SortFunc(asked, func(a, b reloader.Follow) int { return a.Config.Compare(b.Config) })
-	return asked, leftOut
+	slices.SortFunc(ask, func(a, b reloader.Follow) int { return a.Config.Compare(b.Config) })
+	return ask, leftOut
 }
-
-// newNumber returns the number of a question that begins now.
-func newNumber(now time.Time) uint64 { return uint64(now.UnixNano()) }
 
 // share returns up to limit of the configs that askers want. They take turns, so that none can leave another with less than an equal share of what
 // it wants. Each begins with its first config by kind, namespace and name.
@@ -80,21 +70,34 @@ func share(askers map[string][]reloader.Config, limit int) []reloader.Config {
 	return slices.SortedFunc(maps.Keys(taken), reloader.Config.Compare)
 }
 
-// receive keeps a copy of a config that is asked for, and reports whether it says anything new.
-func (f *follows) receive(c reloader.Copy, now time.Time) (followed, news bool) {
+// Receive takes a copy from the owner of a config, and reports whether the config is followed here; otherwise the copy is dropped. A copy that is
+// older than the one before does no harm for a long time: copies come again and again.
+func (f *Fleet) Receive(c reloader.Copy) (followed bool) {
 	config := c.Followed()
-	if _, followed = f.asked[config]; !followed {
-		return false, false
-	}
+	f.mu.Lock()
+	_, followed = f.asked[config]
 	was, known := f.copies[config]
-	if known && was.Same(c) {
-		return true, false
+	news := followed && !(known && was.Same(c))
+	if news {
+		f.copies[config] = received{c, time.Now()}
 	}
-	f.copies[config] = received{c, now}
-	return true, true
+	f.mu.Unlock()
+	if news {
+		f.News(config)
+	}
+	return followed
 }
 
-func (f *follows) newest(c reloader.Config) (reloader.Change, error) {
+// FollowError says why nothing is known of a followed config.
+type FollowError struct{ reason string }
+
+// Error implements error.
+func (e FollowError) Error() string { return e.reason }
+
+// Newest returns the newest change of c, with the config as it is called here. None of its times is later than when it came. The error is a FollowError.
+func (f *Fleet) Newest(c reloader.Config) (reloader.Change, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if _, out := f.leftOut[c]; out {
 		return reloader.Change{}, FollowError{fmt.Sprintf("%s cannot be followed: workloads here follow more than %d configs of cluster %s, which their namespaces share, and this one is ignored", c, reloader.MaxWanted, c.Cluster)}
 	}

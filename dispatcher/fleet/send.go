@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/reroll-dev/reroll/reloader"
@@ -14,13 +15,15 @@ import (
 // the look began: another process may have sent a newer copy during a long look.
 func (f *Fleet) Export(ctx context.Context, c reloader.Config) error {
 	f.mu.Lock()
-	e := f.exports.configs[c]
+	e := f.exports[c]
 	if e == nil {
 		f.mu.Unlock()
 		return nil
 	}
 	at := time.Now()
-	targets := f.exports.begin(c, e, at)
+	f.forget(c, e, at)
+	e.looked = at
+	targets := maps.Clone(e.targets)
 	f.mu.Unlock()
 	if len(targets) == 0 {
 		return nil
@@ -81,7 +84,9 @@ func (f *Fleet) setOpen(e *export, open bool) (was bool) {
 func (f *Fleet) send(c reloader.Copy) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.exports.wants(c.Target, c.Config) {
-		f.Copies.Send(c)
+	if e := f.exports[c.Config]; e != nil {
+		if _, wanted := e.targets[c.Target]; wanted {
+			f.Copies.Send(c)
+		}
 	}
 }
