@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func (a *Alerts) Announce(_ *workload.Workload, r reloader.Reload) {
 
 // Run sends alerts, one after the other, until ctx ends, and then once each of those that wait, as far as there is time.
 func (a *Alerts) Run(ctx context.Context) error {
-	defer a.close()
+	defer (&http.Client{Transport: a.transport}).CloseIdleConnections()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():

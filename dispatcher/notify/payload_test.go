@@ -35,12 +35,12 @@ func TestCall(t *testing.T) {
 		425: {false, false}, 429: {false, false}, 500: {false, false}, 503: {false, false},
 	} {
 		url, requests := receiver(t, status)
-		w, err := NewWebhook(WebhookOptions{URL: strings.Replace(url, "//", "//me:pass@", 1) + "/reload", Version: "v1.2.3"})
+		w, err := NewWebhook(strings.Replace(url, "//", "//me:pass@", 1)+"/reload", "v1.2.3")
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = w.Notify(t.Context(), wholeReload())
-		w.close()
+		(&http.Client{Transport: w.transport}).CloseIdleConnections()
 		var refusal interface{ Refused() bool }
 		if refused := errors.As(err, &refusal) && refusal.Refused(); (err == nil) != want.ok || refused != want.refused {
 			t.Errorf("%d: error %v, refused %t", status, err, refused)

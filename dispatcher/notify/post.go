@@ -145,10 +145,3 @@ func (e endpoint) request(ctx context.Context, m message, header http.Header) (*
 	}
 	return req, nil
 }
-
-// close ends idle connections.
-func (e endpoint) close() {
-	if t, ok := e.transport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
-}

@@ -9,20 +9,12 @@ import (
 	"github.com/reroll-dev/reroll/reloader"
 )
 
-// WebhookOptions say whom to call. URL is required.
-type WebhookOptions struct {
-	// URL is the address of the receiver; it is a secret.
-	URL string
-	// Version is Reroll's.
-	Version string
-}
-
 // Webhook asks another program to reload workloads. Make it with NewWebhook. It is safe for concurrent use.
 type Webhook struct{ endpoint }
 
-// NewWebhook returns a Webhook. It fails if the address is not a URL.
-func NewWebhook(o WebhookOptions) (*Webhook, error) {
-	e, err := newEndpoint(o.URL, "", o.Version)
+// NewWebhook returns a Webhook that calls an address, which is a secret. It fails if the address is not a URL. version is Reroll's.
+func NewWebhook(address, version string) (*Webhook, error) {
+	e, err := newEndpoint(address, "", version)
 	if err != nil {
 		return nil, fmt.Errorf("address of the webhook: %w", err)
 	}

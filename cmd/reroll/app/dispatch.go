@@ -149,7 +149,7 @@ func (p *program) newDispatcher(cluster *kube.Cluster, ring *digest.Ring, dialec
 		o.Copies = p.member
 	}
 	if s.Reload.WebhookURL != "" {
-		hook, err := notify.NewWebhook(notify.WebhookOptions{URL: s.Reload.WebhookURL, Version: p.version})
+		hook, err := notify.NewWebhook(s.Reload.WebhookURL, p.version)
 		if err != nil {
 			return nil, fmt.Errorf("reload.webhookURL: %w", err)
 		}
