@@ -29,8 +29,6 @@ type Relation string
 const (
 	// Same is the same write, or nothing that can be compared: there is nothing to do.
 	Same Relation = "same"
-	// Unread is another write whose content has to be read first.
-	Unread Relation = "unread"
 	// Restated is the same content under another digest key or filter. Equal is another write of the same content, and
 	// Unused is a write that differs only in keys that do not count.
 	Restated Relation = "restated"
@@ -41,28 +39,26 @@ const (
 	// Gone is the absence of a config that was there, and Appeared is the other way round.
 	Gone     Relation = "gone"
 	Appeared Relation = "appeared"
-	// KeyUnknown is another write, and the digest key of the entry is lost.
-	KeyUnknown Relation = "keyUnknown"
+	// Unknown is another write that cannot be compared: its content was not read, or the digest key of the entry is lost.
+	Unknown Relation = "unknown"
 )
 
 // Relate compares what was applied of a config with what is live.
 func Relate(e Write, l Live) Relation {
 	switch there := l.Unread || !l.Absent(); {
-	case l.Unproven, e.Absent() && !there:
+	case l.Unproven, e.Absent() && !there, l.Unread && e.Version == l.Version:
 		return Same
 	case !there:
 		return Gone
-	case l.Unread && e.Version == l.Version:
-		return Same
 	case l.Unread:
-		return Unread
+		return Unknown
 	case e.Absent():
 		return Appeared
 	}
 	same, known := l.under(e.KeyID)
 	switch {
 	case !known && e.Version != l.Version:
-		return KeyUnknown
+		return Unknown
 	case known && e.Sum != same.Sum && e.Used != "" && e.Used == same.Used && e.Filter == same.Filter:
 		return Unused
 	case known && e.Sum != same.Sum:

@@ -117,7 +117,7 @@ func appeared(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	case c.Pods == nil && (c.edited() || c.First.Required):
 		return ask(NeedPods), true
-	case c.Pods != nil && (c.edited() && oneStartedBy(*c.Pods, c.Live.DataWritten) || c.earlierOne()):
+	case c.edited() && oneStartedBy(*c.Pods, c.Live.DataWritten), c.earlierOne():
 		return Verdict{}, false
 	case c.First.Required: // pods have waited for it
 		return c.note(reloader.ReasonBaseline), true
@@ -133,7 +133,7 @@ func (c Case) earlierOne() bool {
 }
 
 func keyUnknown(c Case) (Verdict, bool) {
-	return c.note(reloader.ReasonBaseline), c.relation() == applied.KeyUnknown && c.Config.Cluster == ""
+	return c.note(reloader.ReasonBaseline), c.relation() == applied.Unknown && c.Config.Cluster == ""
 }
 
 // equal reports whether the content that counts is that of the entry.
