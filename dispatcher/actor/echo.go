@@ -45,23 +45,3 @@ func requestOf(h reloader.Hint) (number uint64, known bool) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d %d", h.AuditID, h.Actor.User, h.Verb, h.Code, h.Time.UnixNano()))
 	return binary.BigEndian.Uint64(sum[:]), true
 }
-
-// add adds the author of one request. A request that is both seen by a watch and reported counts once.
-func add(all []reloader.Candidate, a reloader.Candidate) []reloader.Candidate {
-	if slices.ContainsFunc(all, func(o reloader.Candidate) bool { return same(o, a) || seenOf(a, o) }) {
-		return all
-	}
-	all = slices.DeleteFunc(all, func(o reloader.Candidate) bool { return seenOf(o, a) })
-	if len(all) >= maxAuthors {
-		return all
-	}
-	return append(all, a)
-}
-
-// seenOf reports whether seen is no more than what a watch, which knows neither user nor request, may have seen of the request of told.
-func seenOf(seen, told reloader.Candidate) bool {
-	manager := seen.Actor.FieldManager
-	return anonymous(seen) && !anonymous(told) && (manager == "" || names(told.Actor, manager))
-}
-
-func anonymous(a reloader.Candidate) bool { return a.Actor.User == "" && a.AuditID == "" }

@@ -51,6 +51,25 @@ func Attribute(c reloader.Change, found Found, hints []reloader.Hint, before rel
 	return c
 }
 
+// Late returns c, the newest change of a config, after hints that came when a sweep or another hint had already found it, and reports whether it has
+// other authors than before. before is the change before it; zero if that is not known. Requests after the change was found, and those before the change
+// before it, have not made it.
+func Late(c reloader.Change, found Found, hints []reloader.Hint, before reloader.Change) (reloader.Change, bool) {
+	since := c.VerifiedAt.Add(-slack)
+	switch {
+	case !before.VerifiedAt.IsZero():
+		since = reloader.Earlier(since, before.VerifiedAt)
+	case !found.Written.IsZero():
+		since = reloader.Earlier(since, found.Written.Add(-slack))
+	}
+	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool { return h.Time.After(c.VerifiedAt) || !h.Time.After(since) })
+	if found.Written.After(c.VerifiedAt) {
+		found.Written = time.Time{} // later writes are not this change
+	}
+	later := Attribute(c, found, hints, before)
+	return later, !slices.EqualFunc(later.Candidates, c.Candidates, same)
+}
+
 // madeAnother reports whether the request of h made another config, under a generated name. A config that was known before is none of those.
 func madeAnother(h reloader.Hint, found Found) bool {
 	return h.Config.Name == "" && h.Creates() && !(found.New && h.Time.Sub(found.Created).Abs() <= slack)
@@ -72,6 +91,26 @@ func authorOf(h reloader.Hint) reloader.Candidate {
 func same(a, b reloader.Candidate) bool {
 	return a.Actor == b.Actor && a.AuditID == b.AuditID && a.Verb == b.Verb
 }
+
+// add adds the author of one request. A request that is both seen by a watch and reported counts once.
+func add(all []reloader.Candidate, a reloader.Candidate) []reloader.Candidate {
+	if slices.ContainsFunc(all, func(o reloader.Candidate) bool { return same(o, a) || seenOf(a, o) }) {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(o reloader.Candidate) bool { return seenOf(o, a) })
+	if len(all) >= maxAuthors {
+		return all
+	}
+	return append(all, a)
+}
+
+// seenOf reports whether seen is no more than what a watch, which knows neither user nor request, may have seen of the request of told.
+func seenOf(seen, told reloader.Candidate) bool {
+	manager := seen.Actor.FieldManager
+	return anonymous(seen) && !anonymous(told) && (manager == "" || names(told.Actor, manager))
+}
+
+func anonymous(a reloader.Candidate) bool { return a.Actor.User == "" && a.AuditID == "" }
 
 // weigh finds out which authors are sure. If the data was written after all of their requests, or before them, another client wrote it, whose hint
 // is lost or still to come.
