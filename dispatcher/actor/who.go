@@ -31,9 +31,9 @@ type Found struct {
 	Created time.Time
 }
 
-// Attribute returns c, a change that a look has found, with its possible authors in the order of the hints, and with the source and the times of the
-// newest of the first hints. If no author is sure, any of them may have made the change, or another one whose hint was lost. hints are those since the
-// look before. before is the change before c: a request that led to it led to no other content since.
+// Attribute returns c, a change that a look has found, with its possible authors in the order of the hints. If it had no author, it takes the source and
+// the times of the newest hint. If no author is sure, any of them may have made the change, or another one whose hint was lost. hints are those since
+// the look before. before is the change before c: a request that led to it led to no other content since.
 func Attribute(c reloader.Change, found Found, hints []reloader.Hint, before reloader.Change) reloader.Change {
 	hints = slices.DeleteFunc(slices.Clone(hints), func(h reloader.Hint) bool { return madeAnother(h, found) || ledTo(h, before) })
 	if len(hints) == 0 {
