@@ -93,7 +93,7 @@ func (b *board) caseOf(t *tracked, w *workload.Workload, c reloader.Config, f fa
 		Config: c, Live: t.live(c, f), Counting: t.counting(c, f),
 		Wanted: decision.Reload || !t.shows(c, f), // what is not shown is absent
 		Why:    decision.Why, AsOf: t.state.AsOf(), Dormant: w.Dormant,
-		Template: &plan.Template{Ours: t.marked(w), Changed: w.LastWritten},
+		Ours: t.marked(w),
 	}
 	k.Entry, k.Known = t.state.Writes.Find(c)
 	if c.Namespace != w.Namespace && k.Known && k.Entry.Absent() && f.Created.Before(k.AsOf.Truncate(time.Second)) {

@@ -23,10 +23,11 @@ type Case struct {
 	First First
 	// Dormant reports whether nothing of the workload must be started, as of a suspended CronJob.
 	Dormant bool
-	// Template, Pods and Looks are evidence; nil until they are asked for. Looks are those of this process, the oldest first.
-	Template *Template
-	Pods     *workload.Pods
-	Looks    []applied.Live
+	// Ours says that the pod template carries the Mark of the newest State, or that the workload was never rolled.
+	Ours bool
+	// Pods and Looks are evidence; nil until they are asked for. Looks are those of this process, the oldest first.
+	Pods  *workload.Pods
+	Looks []applied.Live
 }
 
 // Counting is what counts as a change of a config for a workload. A change of content always does.
@@ -61,14 +62,6 @@ const (
 	MarkDiffers MarkSays = "differs"
 )
 
-// Template is what is known about the pod template of a workload.
-type Template struct {
-	// Ours says that the template carries the Mark of the newest State, or that the workload was never rolled.
-	Ours bool
-	// Changed is when the template was last changed, or a later time; zero if unknown.
-	Changed time.Time
-}
-
 // Do is what a verdict says must be done.
 type Do string
 
@@ -87,11 +80,10 @@ type Need string
 
 // The needs.
 const (
-	NeedContent  Need = "content"
-	NeedPods     Need = "pods"
-	NeedMarks    Need = "marks"
-	NeedTemplate Need = "template"
-	NeedLooks    Need = "looks"
+	NeedContent Need = "content"
+	NeedPods    Need = "pods"
+	NeedMarks   Need = "marks"
+	NeedLooks   Need = "looks"
 )
 
 // Verdict is the answer for one Case.

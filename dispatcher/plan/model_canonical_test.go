@@ -22,7 +22,6 @@ func (e *etcd) times(visit func(*uint8)) {
 		}
 	}
 	visit(&e.written)
-	visit(&e.changed)
 	visit(&e.born)
 	e.object.times(visit)
 	e.prevObject.times(visit)
@@ -77,12 +76,10 @@ func (w *world) coarse() {
 	for _, t := range []*uint8{&w.written, &w.born, &w.procs[0].born, &w.procs[1].born} {
 		*t = w.ceiling(*t, data) // is data as new?
 	}
-	changed := slices.Concat(data, w.procs[0].first[:], w.procs[1].first[:])
-	w.changed = w.ceiling(w.changed, changed)
 	for i := range w.procs {
 		for c := range w.procs[i].looks {
 			f := &w.procs[i].first[c]
-			*f = max(floor(*f, append([]uint8{w.changed}, append(starts, data...)...)), min(*f, 1)) // did a pod start, was data written by then?
+			*f = max(floor(*f, slices.Concat(starts, data)), min(*f, 1)) // did a pod start, was data written by then?
 			for j := range w.procs[i].looks[c] {
 				l := &w.procs[i].looks[c][j]
 				*l = w.ceiling(*l, starts) // did a pod start since?

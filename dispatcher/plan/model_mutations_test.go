@@ -118,7 +118,7 @@ var mutations = []mutation{
 
 	{name: "no looks", product: seeing(func(c *plan.Case) { c.Looks = []applied.Live{} }), in: small},
 	{name: "only the last two looks", product: seeing(func(c *plan.Case) { c.Live.Began = c.Live.Seen; c.Looks = []applied.Live{c.Live} }), in: small},
-	{name: "no rollback in what comes back", product: seeing(func(c *plan.Case) { c.Template.Ours = true }), in: with(medium, func(s *setup) { s.edits = 3 })},
+	{name: "no rollback in what comes back", product: seeing(func(c *plan.Case) { c.Ours = true }), in: with(medium, func(s *setup) { s.edits = 3 })},
 	{name: "pods of earlier templates count", product: seeing(func(c *plan.Case) {
 		for i := range c.Pods.Of {
 			c.Pods.Of[i].Current = true

@@ -220,7 +220,7 @@ func (p *process) caughtUp(s state) {
 // newTemplate writes a template and an annotation. The template and the annotation of before are what an undo brings back.
 func (m *model) newTemplate(w *world, t template, object state) {
 	if t.rev != w.tmpl.rev {
-		w.prev, w.prevObject, w.changed = w.tmpl, w.object, w.clock
+		w.prev, w.prevObject = w.tmpl, w.object
 	}
 	w.tmpl, w.object = t, object
 	m.wroteWorkload(w)

@@ -42,10 +42,10 @@ type (
 		of               workloadKey
 	}
 	workloadKey struct {
-		opted, hints, ours     bool
-		written, born, changed uint8
-		starts                 [2]uint8
-		earlier                [2]bool
+		opted, hints, ours bool
+		written, born      uint8
+		starts             [2]uint8
+		earlier            [2]bool
 	}
 	verdict struct {
 		do   plan.Do
@@ -151,7 +151,7 @@ func (m *model) back(w *world, a applied.State, from ...state) state {
 // decide asks the product about one config of one workload, with all evidence.
 func (m *model) decide(w *world, p *process, c int) verdict {
 	of := workloadKey{
-		opted: w.opted, hints: w.hints, ours: p.ours(w) || p.early && p.earlyOurs, written: w.written, born: p.born, changed: w.changed,
+		opted: w.opted, hints: w.hints, ours: p.ours(w) || p.early && p.earlyOurs, written: w.written, born: p.born,
 	}
 	for i, pod := range w.pods {
 		of.starts[i], of.earlier[i] = pod.at, pod.rev != w.tmpl.rev
@@ -182,7 +182,7 @@ func (m *model) ask(w *world, k caseKey) verdict {
 		Config: names[k.config], Live: live(x.n), Counting: m.counting, Pods: &workload.Pods{Known: true},
 		First:  plan.First{Written: timeAt(of.written), Born: timeAt(of.born), Mark: plan.MarkNone, Required: m.required},
 		Wanted: of.opted, Why: reloader.ReasonNotOptedIn, Known: k.known, Entry: x.entry(k.entry), AsOf: timeAt(k.asOf),
-		Template: &plan.Template{Ours: of.ours, Changed: timeAt(of.changed)}, Looks: []applied.Live{},
+		Ours: of.ours, Looks: []applied.Live{},
 	}
 	if now := x.writes[x.n-1]; of.hints {
 		q.Live.Touched = timeAt(now.at)

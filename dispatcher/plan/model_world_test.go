@@ -100,7 +100,7 @@ const (
 type etcd struct {
 	config             [configs]config
 	opted              bool
-	written, changed   uint8
+	written            uint8
 	object, prevObject state
 	tmpl, prev         template
 	ledger             state

@@ -163,16 +163,13 @@ func reverted(c Case) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	left, _ := applied.Left(c.Looks, c.Entry)
-	back := c.thereBy()
 	switch {
-	case c.Template == nil:
-		return ask(NeedTemplate), true
-	case !c.Template.Ours: // a rollback may have revived pods that started in between, unless the user who rolled back saw the live content
-		return c.note(reloader.ReasonAlreadyCurrent), c.Template.Changed.After(back)
+	case !c.Ours: // a rollback may have revived pods that started in between
+		return Verdict{}, false
 	case c.Pods == nil:
 		return ask(NeedPods), true
 	}
-	return c.note(reloader.ReasonAlreadyCurrent), !oneStartedBetween(*c.Pods, left, back)
+	return c.note(reloader.ReasonAlreadyCurrent), !oneStartedBetween(*c.Pods, left, c.thereBy())
 }
 
 func dormant(c Case) (Verdict, bool) { return c.note(reloader.ReasonDormant), c.Dormant }

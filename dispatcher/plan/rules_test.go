@@ -77,11 +77,10 @@ func TestDecide(t *testing.T) {
 		}, plan.Note, "unmoved", reloader.ReasonBaseline},
 		"an etcd that gives a version twice": {func(c *plan.Case) { c.Live.Version = "1" }, plan.Roll, "roll", reloader.ReasonReloaded},
 
-		"came back, the looks are not asked for":   {func(c *plan.Case) { back(c); c.Looks = nil }, plan.Ask, "unmoved", ""},
-		"came back, the template is not asked for": {func(c *plan.Case) { back(c); c.Template = nil }, plan.Ask, "reverted", ""},
-		"came back, the pods are unknown":          {func(c *plan.Case) { back(c); c.Pods = &workload.Pods{} }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
-		"first sight, no pods asked for":           {func(c *plan.Case) { unknown(c); c.Pods = nil }, plan.Ask, "firstSight", ""},
-		"first sight, no marks asked for":          {func(c *plan.Case) { unknown(c); c.First.Mark = "" }, plan.Ask, "firstSight", ""},
+		"came back, the looks are not asked for": {func(c *plan.Case) { back(c); c.Looks = nil }, plan.Ask, "unmoved", ""},
+		"came back, the pods are unknown":        {func(c *plan.Case) { back(c); c.Pods = &workload.Pods{} }, plan.Note, "reverted", reloader.ReasonAlreadyCurrent},
+		"first sight, no pods asked for":         {func(c *plan.Case) { unknown(c); c.Pods = nil }, plan.Ask, "firstSight", ""},
+		"first sight, no marks asked for":        {func(c *plan.Case) { unknown(c); c.First.Mark = "" }, plan.Ask, "firstSight", ""},
 		"opted in again: an earlier mark is not asked for": {func(c *plan.Case) {
 			c.Entry.Out, c.First.Mark, c.Live.DataWritten = true, "", clock(1)
 		}, plan.Note, "firstSight", reloader.ReasonBaseline},
@@ -91,7 +90,7 @@ func TestDecide(t *testing.T) {
 		c := plan.Case{
 			Config: names[0], Live: applied.Live{Write: written("2", "b"), Seen: clock(25), Meta: live.Meta{Created: clock(0), DataWritten: clock(20)}},
 			First: plan.First{Written: clock(2), Born: clock(1), Mark: plan.MarkNone}, Pods: podStarted(10),
-			Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5), Template: &plan.Template{Ours: true, Changed: clock(3)}, Looks: []applied.Live{},
+			Wanted: true, Known: true, Entry: written("1", "a"), AsOf: clock(5), Ours: true, Looks: []applied.Live{},
 		}
 		x.change(&c)
 		if v := plan.Decide(c); v.Do != x.do || v.Rule != x.rule || v.Reason != x.reason {
