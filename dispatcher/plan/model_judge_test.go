@@ -65,6 +65,9 @@ var exceptions = []exception{
 	{"X8", "a process starts while a config has other content than was applied, and then the content comes back", func(m *model, w *world, broken string, _, _ int) bool {
 		return broken == "I2" && m.lateStart
 	}},
+	{"X12", "content goes and comes back, and the workload is rolled back before a process decides", func(m *model, w *world, broken string, _, _ int) bool {
+		return broken == "I6" && w.cameBack(m)
+	}},
 }
 
 // returned reports whether the live content of c was there before other content.
@@ -165,6 +168,18 @@ func (m *model) counts(w *world, c int, before, n uint8) bool {
 		return n == w.config[c].n && x.data != x.created // it was edited since it was created
 	}
 	return true
+}
+
+// cameBack reports whether some config had other content since the write that was applied of it.
+func (w *world) cameBack(m *model) bool {
+	for c := range m.configs {
+		for n := w.ghost.wrote[c] + 1; w.ghost.wrote[c] > 0 && n <= w.config[c].n; n++ {
+			if w.content(c, n) != w.config[c].live().content {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // stays reports whether no other content of c was written since an earlier template was brought back.
