@@ -54,29 +54,24 @@ func (d *tracker) pay(ctx context.Context, ref reloader.WorkloadRef) (time.Durat
 		return wait, nil
 	}
 	w, err := d.Workloads.Roll(ctx, p.w, mark.Resume(pause.Key))
-	wait := again
 	if err == nil {
 		d.Logger.Info("pause ended", "workload", ref.String())
-		wait = 0
-	}
-	if fateOf(err) == fateStale {
+	} else if fateOf(err) == fateStale {
 		w, err = d.Workloads.Read(ctx, ref)
 	}
 	b := d.lock()
 	defer d.unlock()
-	switch {
-	case fateOf(err) == fateGone:
-		if b.paused[ref].w == p.w { // and not another workload of its name that was seen meanwhile
-			delete(b.paused, ref)
-		}
-		return 0, nil
-	case err == nil:
-		b.owe(w, d.Dialects.Compile(w).Chosen.Pause)
+	if err != nil && fateOf(err) != fateGone {
+		return again, err
 	}
-	if p.now {
-		b.oweNow(ref)
+	if err == nil && d.Dialects.Compile(w).Chosen.Pause.Begun {
+		b.paused[ref] = pausing{w, p.now}
+		return again, nil
 	}
-	return wait, err
+	if b.paused[ref].w == p.w { // and not another workload of its name that was seen meanwhile
+		delete(b.paused, ref)
+	}
+	return 0, nil
 }
 
 // pauseLeft returns how long p still lasts; a pause that says it begins in times to come is over.
