@@ -77,8 +77,8 @@ func TestBarrier(t *testing.T) {
 			held: reloader.ReasonFrozen, then: func(b barred) { b.p.SetControl(control.Control{}) }, rolls: 1,
 		},
 		"a ledger that is not written": {
-			act: func(b barred) { b.ledger.lose(lost); annotate(b, `"reloader.stakater.com/auto":null`) }, pending: "the ledger of the namespace is not written",
-			ends: func(b barred) { b.ledger.lose(nil); b.pass(10 * time.Second) },
+			act: func(b barred) { b.ledger.lose(lost, lost); annotate(b, `"reloader.stakater.com/auto":null`) }, pending: "the ledger of the namespace is not written",
+			ends: func(b barred) { b.ledger.lose(nil, nil); b.pass(10 * time.Second) },
 		},
 		"a watch that is late": {
 			act: func(b barred) { b.lagging(webRef) }, pending: "Deployment/main/web: the watch has not reported its last write", ends: func(b barred) { b.lagging() },

@@ -108,7 +108,8 @@ type ledger struct {
 	entries map[reloader.WorkloadRef]string
 	// version counts the writes to each namespace.
 	version map[string]int
-	lost    error
+	// lost is why it cannot be read, and full why it cannot be written.
+	lost, full error
 }
 
 // openLedger is the ledger as one dispatcher knows it.
@@ -121,11 +122,11 @@ var _ dispatcher.Ledger = (*openLedger)(nil)
 
 var errMoved = errors.New("the ledger has changed since it was read")
 
-// lose makes calls fail from now on; nil ends that.
-func (l *ledger) lose(err error) {
+// lose makes reads and writes fail from now on; nil ends that.
+func (l *ledger) lose(reads, writes error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lost = err
+	l.lost, l.full = reads, writes
 }
 
 func (l *ledger) open() *openLedger { return &openLedger{l, map[string]int{}} }
@@ -159,8 +160,8 @@ func (l *openLedger) Changed(_ context.Context, namespace string) (map[reloader.
 func (l *openLedger) Put(_ context.Context, namespace string, changed map[reloader.WorkloadRef]string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lost != nil {
-		return l.lost
+	if l.full != nil {
+		return l.full
 	}
 	if l.seen[namespace] != l.version[namespace] {
 		return errMoved

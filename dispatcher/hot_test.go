@@ -1,12 +1,10 @@
 package dispatcher_test
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,20 +30,6 @@ func (r *runners) ended(want map[reloader.Reason]int) (last reloader.Reload) {
 }
 
 func once(reason reloader.Reason) map[reloader.Reason]int { return map[reloader.Reason]int{reason: 1} }
-
-// fullLedger is one that can be read, and not written while it refuses.
-type fullLedger struct {
-	dispatcher.Ledger
-	refuses atomic.Bool
-}
-
-// Put writes the ledger.
-func (l *fullLedger) Put(ctx context.Context, namespace string, changed map[reloader.WorkloadRef]string) error {
-	if l.refuses.Load() {
-		return errLost
-	}
-	return l.Ledger.Put(ctx, namespace, changed)
-}
 
 // hot gives a world running pods of web, and a dispatcher that has seen them.
 func (w *world) hot(annotations string, pods int) *runners {
@@ -110,15 +94,11 @@ func TestHotReload(t *testing.T) {
 		},
 		// A process that ends then leaves no trace of the calls.
 		"a ledger that cannot be written": func(t *testing.T, w *world) {
-			r := w.run()
-			configure, full := w.configure, &fullLedger{}
-			w.configure = func(o *dispatcher.Options) { configure(o); full.Ledger, o.Ledger = o.Ledger, full }
-			r.workload("web", hotHTTP, mounts, 1)
-			r.settled()
-			full.refuses.Store(true)
+			r := w.hot(hotHTTP, 1)
+			w.ledger.lose(nil, errLost)
 			r.edits("2", time.Minute)
 			r.have("1", 0)
-			full.refuses.Store(false)
+			w.ledger.lose(nil, nil)
 			r.pass(quiet)
 			r.have("2", 2)
 		},
@@ -139,12 +119,6 @@ func TestHotReload(t *testing.T) {
 			r.pass(quiet)
 			r.have("2", 2, 0)
 			r.ended(once(reloader.ReasonCalled))
-		},
-		"a refusal restarts at once": func(t *testing.T, w *world) {
-			r := w.hot(hotHTTP, 1)
-			r.fails("pod-1", refusal(true))
-			r.edits("2", 10*time.Second)
-			r.ended(once(reloader.ReasonReloaded))
 		},
 		"a request restarts": func(t *testing.T, w *world) {
 			r := w.hot(hotHTTP, 1)

