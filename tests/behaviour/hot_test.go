@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -105,7 +104,7 @@ func TestRunningPodsReload(t *testing.T) {
 
 	s.Edit("app", "two")
 	for _, last := range s.Reloads("web", len(programs)) {
-		if last.Outcome != string(reloader.ReasonVerified) || last.Strategy != "http" || !reflect.DeepEqual(last.Pods, line.Pods{Asked: 1, Answered: 1}) {
+		if last.Outcome != string(reloader.ReasonVerified) || last.Strategy != "http" || fmt.Sprint(last.Pods) != "{1 1 0 []}" {
 			t.Errorf("reload %+v", last)
 		}
 	}
@@ -146,7 +145,7 @@ func TestRunningPodsReload(t *testing.T) {
 	s.Must(line.RunPod(t.Context(), s.Client(), s.NS, "pod-template-hash", "second", metav1.OwnerReference{Name: "web"}, &http.Server{Handler: programs["Deployment"]}))
 	s.Quiet()
 	s.Edit("app", "four")
-	if last := s.Reloads("web", 5)[0]; last.Outcome != string(reloader.ReasonReloadFailed) || !reflect.DeepEqual(last.Pods, line.Pods{Asked: 2, Answered: 1, Failed: 1, FailedPods: []string{forged.Name}}) {
+	if last := s.Reloads("web", 5)[0]; last.Outcome != string(reloader.ReasonReloadFailed) || fmt.Sprint(last.Pods) != "{2 1 1 ["+forged.Name+"]}" {
 		t.Errorf("reload %+v", last)
 	}
 	const fine, bad = "1 asked, 1 answered, 0 failed", "2 asked, 1 answered, 1 failed"

@@ -18,13 +18,10 @@ type Reload struct {
 	Causes                         []Cause
 	DecidedAt, PatchedAt           time.Time
 	// Pods is empty unless running pods were asked to reload.
-	Pods Pods
-}
-
-// Pods counts pods of a Reload.
-type Pods struct {
-	Asked, Answered, Failed int
-	FailedPods              []string
+	Pods struct {
+		Asked, Answered, Failed int
+		FailedPods              []string
+	}
 }
 
 // Cause is one cause of a Reload.

@@ -78,8 +78,8 @@ func TestStatusAndCheckAreGates(t *testing.T) {
 	}{
 		"all is well":       {hub{well, []view.Workload{stands(verdict.Frozen)}, nil}, ExitDone, ""},
 		"a cluster is away": {hub{append(well, in(verdict.Away)), nil, nil}, ExitFailed, ""},
-		"not all is known": {hub{well, nil, []string{"The stored records are still being read."}}, ExitFailed, "still being read"},
-		"no cluster":       {hub{nil, nil, nil}, ExitFailed, ""},
+		"not all is known":  {hub{well, nil, []string{"The stored records are still being read."}}, ExitFailed, "still being read"},
+		"no cluster":        {hub{nil, nil, nil}, ExitFailed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(c.hub)
