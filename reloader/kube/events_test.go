@@ -88,14 +88,6 @@ func TestEventsOf(t *testing.T) {
 			reloader.Reload{Outcome: reloader.ReasonRefused, Message: "no permission", Causes: []reloader.Cause{cause(reloader.Secret, "db", "alice")}},
 			[]told{{"Warning", "ReloadFail", "reloader-secrets", refused + "; changed by alice: no permission"}},
 		},
-		"pods failed": {
-			"the text names them",
-			reloader.Reload{
-				Outcome: reloader.ReasonReloadFailed, Message: "pod web-2: status 500", Causes: []reloader.Cause{cause(reloader.Secret, "db")},
-				Pods: &reloader.Asked{Asked: 3, Answered: 1, Failed: 2, Names: []string{"web-2", "web-3"}},
-			},
-			[]told{{"Warning", "ReloadFail", "reloader-secrets", refused + "; pods: 3 asked, 1 answered, 2 failed (web-2, web-3): pod web-2: status 500"}},
-		},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -149,14 +149,10 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// TestPodsOfAReload: where others show the rollout, a reload without a restart shows its pods, and -o wide names those that failed.
-func TestPodsOfAReload(t *testing.T) {
-	r := reloader.Reload{Pods: &reloader.Asked{Asked: 3, Answered: 2, Failed: 1, Names: []string{"web-2"}}}
-	if cells := reloadRow(r, now).cells; cells[5].text != "2/3 pods" || cells[11].text != "3 asked, 2 answered, 1 failed (web-2)" {
-		t.Errorf("%+v", cells)
-	}
-	r.Outcome = reloader.ReasonReloaded // it rolls, since its pods failed
-	if cells := reloadRow(r, now).cells; cells[5].text != dash {
+// TestPodsThatFailed: a workload that rolls because its pods failed shows its rollout, and -o wide the pods.
+func TestPodsThatFailed(t *testing.T) {
+	r := reloader.Reload{Outcome: reloader.ReasonReloaded, Pods: &reloader.Asked{Asked: 3, Answered: 2, Failed: 1, Names: []string{"web-2"}}}
+	if cells := reloadRow(r, now).cells; cells[5].text != dash || cells[11].text != "3 asked, 2 answered, 1 failed (web-2)" {
 		t.Errorf("%+v", cells)
 	}
 }
