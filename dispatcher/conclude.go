@@ -26,8 +26,10 @@ func (b *board) conclude(s *sitting) {
 	if s.patched != nil && s.plan.Chosen.Pause.Period > 0 {
 		b.owe(s.patched, b.Dialects.Compile(s.patched).Chosen.Pause)
 	}
+	if text := t.target().Annotations[applied.Key]; s.patched != nil && text != "" {
+		t.text, t.damaged = text, "" // it is what t.state says
+	}
 	t.state = s.out.State
-	b.readState(t)
 	b.states.change(t.w.Ref())
 	for c, v := range s.verdicts {
 		if e := t.edges.Get(c); e != nil {
